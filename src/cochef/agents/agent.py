@@ -1,0 +1,52 @@
+"""What every agent can do, and the simplest agents."""
+
+from abc import abstractmethod
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from cochef.kitchen.constants import Action
+from cochef.kitchen.state import State
+from cochef.pytree import pytree
+
+Memory = Any  # a tree of arrays that an agent carries from step to step
+
+
+class Agent(Protocol):
+    """Acts for one chef in one kitchen; a rollout maps it over many. An agent is a tree of its parameters."""
+
+    @abstractmethod
+    def begin(self, key: Key[Array, ""]) -> Memory:
+        """The memory an episode starts with."""
+
+    @abstractmethod
+    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+        """The action for the chef in `seat`, and the memory afterwards."""
+
+
+@pytree
+class Random:
+    """Does anything at random."""
+
+    def begin(self, key: Key[Array, ""]) -> Memory:
+        """Nothing to remember."""
+        return ()
+
+    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+        """One of the six actions, each as likely."""
+        return jax.random.randint(key, (), 0, len(Action)), memory
+
+
+@pytree
+class Stay:
+    """Stands still."""
+
+    def begin(self, key: Key[Array, ""]) -> Memory:
+        """Nothing to remember."""
+        return ()
+
+    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+        """Always stay."""
+        return jnp.int32(Action.STAY), memory

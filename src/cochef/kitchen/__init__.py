@@ -1,0 +1,1 @@
+"""The game, with no learning in it."""

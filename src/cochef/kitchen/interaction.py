@@ -1,0 +1,114 @@
+"""Using what stands in front of a chef: one function per kind of station.
+
+Each takes the item in the chef's hand, changes it and the station if the rules allow, and says which events
+that brought about. A chef that does not interact faces NOWHERE, which no station matches.
+"""
+
+from collections.abc import Mapping
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from cochef.kitchen import recipes
+from cochef.kitchen.constants import POT_CAPACITY, Cooking, Event, Item
+from cochef.kitchen.items import ingredients_of, is_soup, lookup, soup
+from cochef.kitchen.layout import Layout
+from cochef.kitchen.pots import cooking_time
+from cochef.kitchen.state import Pot
+
+NOWHERE = -1
+
+Hand = Int[Array, ""]
+Cell = Int[Array, ""]
+Happened = Mapping[Event, Bool[Array, ""]]
+
+
+def use_counter(
+    layout: Layout, front: Cell, hand: Hand, counters: Int[Array, " counters"]
+) -> tuple[Hand, Int[Array, " counters"], Happened]:
+    """Put down on an empty counter, or take with an empty hand what lies there: either way the two swap."""
+    here = jnp.asarray(layout.counter_cells) == front
+    lying = jnp.sum(jnp.where(here, counters, Item.NOTHING))
+    put = here.any() & (hand != Item.NOTHING) & (lying == Item.NOTHING)
+    take = (hand == Item.NOTHING) & (lying != Item.NOTHING)
+    happened = {
+        Event.PUT_ONION_ON_COUNTER: put & (hand == Item.ONION),
+        Event.PUT_TOMATO_ON_COUNTER: put & (hand == Item.TOMATO),
+        Event.PUT_DISH_ON_COUNTER: put & (hand == Item.DISH),
+        Event.PUT_SOUP_ON_COUNTER: put & is_soup(hand),
+        Event.PICKUP_ONION_FROM_COUNTER: take & (lying == Item.ONION),
+        Event.PICKUP_TOMATO_FROM_COUNTER: take & (lying == Item.TOMATO),
+        Event.PICKUP_DISH_FROM_COUNTER: take & (lying == Item.DISH),
+        Event.PICKUP_SOUP_FROM_COUNTER: take & is_soup(lying),
+    }
+    return jnp.where(put | take, lying, hand), jnp.where(here & (put | take), hand, counters), happened
+
+
+def use_dispenser(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, Happened]:
+    """Take with an empty hand what the dispenser gives."""
+    offered = jnp.where(front == NOWHERE, Item.NOTHING, jnp.asarray(layout.dispensed)[front])
+    taken = jnp.where(hand == Item.NOTHING, offered, Item.NOTHING)
+    happened = {
+        Event.PICKUP_ONION_FROM_DISPENSER: taken == Item.ONION,
+        Event.PICKUP_TOMATO_FROM_DISPENSER: taken == Item.TOMATO,
+        Event.PICKUP_DISH_FROM_DISPENSER: taken == Item.DISH,
+    }
+    return jnp.where(taken != Item.NOTHING, taken, hand), happened
+
+
+def use_pot(layout: Layout, front: Cell, hand: Hand, pots: Pot) -> tuple[Hand, Pot, Happened]:
+    """Add an ingredient, plate a ready soup, or (manual cooking, empty hand) start the fire."""
+    here = jnp.asarray(layout.pot_cells) == front
+    old = jnp.sum(jnp.where(here[:, None], pots.contents, 0), axis=0)
+    ticks = jnp.max(jnp.where(here, pots.ticks, -1))
+    items, idle = old.sum(), here.any() & (ticks < 0)
+
+    adding = jnp.stack([hand == Item.ONION, hand == Item.TOMATO])
+    adds = idle & adding.any() & (items < POT_CAPACITY)
+    plates = (ticks >= cooking_time(layout, old)) & (hand == Item.DISH)
+    if layout.cooking is Cooking.AUTOMATIC:
+        starts = adds & (items == POT_CAPACITY - 1)
+    else:
+        starts = idle & (hand == Item.NOTHING) & (items > 0)
+
+    new = old + jnp.where(adds, adding, 0)
+    contents = jnp.where(here[:, None], jnp.where(plates, 0, new), pots.contents)
+    ticks = jnp.where(here, jnp.where(plates, -1, jnp.where(starts, 0, ticks)), pots.ticks)
+    hand = jnp.where(adds, Item.NOTHING, jnp.where(plates, soup(old), hand))
+    return (
+        hand,
+        Pot(contents, ticks),
+        {Event.SOUP_PICKUP: plates, **_placement(layout, adds, adding, old, new)},
+    )
+
+
+def _placement(
+    layout: Layout,
+    adds: Bool[Array, ""],
+    adding: Bool[Array, "2"],
+    old: Int[Array, "2"],
+    new: Int[Array, "2"],
+) -> Happened:
+    """What a placement did to the best order that the pot can still become."""
+    reachable = recipes.reachable_values(layout)
+    before, after = lookup(reachable, old), lookup(reachable, new)
+    onion, tomato = adds & adding[0], adds & adding[1]
+    optimal, empty = after == before, old.sum() == 0
+    return {
+        Event.PLACEMENT_IN_POT: adds,
+        Event.VIABLE_PLACEMENT: adds & (after > 0),
+        Event.OPTIMAL_PLACEMENT: adds & optimal,
+        Event.CATASTROPHIC_PLACEMENT: adds & (before > 0) & (after == 0),
+        Event.USELESS_PLACEMENT: adds & (before == 0),
+        Event.POTTING_ONION: onion,
+        Event.POTTING_TOMATO: tomato,
+        Event.TOMATO_IN_EMPTY_POT: tomato & empty,
+        Event.OPTIMAL_TOMATO_PLACEMENT: tomato & optimal & ~empty,
+    }
+
+
+def use_serving(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, Float[Array, ""], Happened]:
+    """Hand out a soup; it pays its order's value, or nothing."""
+    serves = (jnp.asarray(layout.serving_cells) == front).any() & is_soup(hand)
+    pay = jnp.where(serves, lookup(recipes.values(layout), ingredients_of(hand)), 0.0)
+    return jnp.where(serves, Item.NOTHING, hand), pay, {Event.DELIVERY: serves}

@@ -1,0 +1,211 @@
+"""A state as plain JSON, both ways, and as text for a terminal.
+
+    {"chefs": [[x, y, facing, held], ...],    facing N S E W; held null, "onion", "tomato", "dish", "soup:oot"
+     "pots": [[x, y, contents, ticks], ...],  pots that are not empty; ticks -1 while idle
+     "counters": [[x, y, item], ...],         counters that are not empty
+     "t": 0}
+
+Pots and counters are sorted by x, then y.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+import jax.numpy as jnp
+import numpy as np
+
+from cochef.errors import InputError
+from cochef.kitchen import recipes
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Event, Item
+from cochef.kitchen.layout import Layout, Place
+from cochef.kitchen.state import Chef, Pot, State
+
+_FACINGS = "NSEW"
+_ARROWS = "^v><"
+_PLAIN = {"onion": Item.ONION, "tomato": Item.TOMATO, "dish": Item.DISH}
+_NAMES = {item: name for name, item in _PLAIN.items()}
+
+
+class StateError(InputError):
+    """JSON that is no state of this kitchen: says what is wrong and what is allowed."""
+
+
+def item_name(item: int) -> str | None:
+    """The name of an item in JSON; None for an empty hand."""
+    if item == Item.NOTHING:
+        return None
+    if item < Item.SOUP:
+        return _NAMES[Item(item)]
+    tomatoes, onions = divmod(int(item) - Item.SOUP, POT_CAPACITY + 1)
+    return f"soup:{letters(onions, tomatoes)}"
+
+
+def letters(onions: int, tomatoes: int) -> str:
+    """The contents of a pot or soup as letters."""
+    return "o" * int(onions) + "t" * int(tomatoes)
+
+
+def event_names(events: np.ndarray) -> list[str]:
+    """The names of the events that happened, sorted."""
+    return sorted(event.label for event in Event if events[event])
+
+
+def to_json(layout: Layout, state: State) -> dict[str, Any]:
+    """The state of one kitchen as plain JSON."""
+    chefs = [
+        [*layout.place(cell), _FACINGS[facing], item_name(held)]
+        for cell, facing, held in zip(
+            *map(np.asarray, (state.chefs.cell, state.chefs.facing, state.chefs.held)), strict=True
+        )
+    ]
+    pots = [
+        [*layout.place(cell), letters(*contents), int(ticks)]
+        for cell, contents, ticks in zip(
+            layout.pot_cells, np.asarray(state.pots.contents), np.asarray(state.pots.ticks), strict=True
+        )
+        if contents.sum()
+    ]
+    counters = [
+        [*layout.place(cell), item_name(item)]
+        for cell, item in zip(layout.counter_cells, np.asarray(state.counters), strict=True)
+        if item != Item.NOTHING
+    ]
+    return {"chefs": chefs, "pots": sorted(pots), "counters": sorted(counters), "t": int(state.time)}
+
+
+def from_json(layout: Layout, data: object) -> State:
+    """The state that JSON describes, checked against the kitchen."""
+    table = _expect(data, Mapping, "a state", "an object with chefs, pots, counters and t")
+    unknown = set(table) - {"chefs", "pots", "counters", "t"}
+    if unknown:
+        raise StateError(f"unknown key {min(map(str, unknown))!r}; allowed: chefs, pots, counters, t")
+    time = table.get("t", 0)
+    if not _is_whole(time) or not 0 <= time <= layout.horizon:
+        raise StateError(f"t is {time!r}; it takes a whole number from 0 to {layout.horizon}")
+    return State(
+        chefs=_chefs(layout, table.get("chefs")),
+        pots=_pots(layout, table.get("pots", [])),
+        counters=_counters(layout, table.get("counters", [])),
+        time=jnp.int32(time),
+    )
+
+
+def _chefs(layout: Layout, rows: object) -> Chef:
+    chefs = [_row(row, 4, "a chef", "[x, y, facing, held]") for row in _list(rows, "chefs")]
+    if len(chefs) != SEATS:
+        raise StateError(f"{len(chefs)} chefs; a kitchen has {SEATS}")
+    cells, facings, hands = [], [], []
+    for x, y, facing, held in chefs:
+        cells.append(_cell(layout, (x, y), layout.floor_cells, "floor"))
+        if not isinstance(facing, str) or len(facing) != 1 or facing not in _FACINGS:
+            raise StateError(f"a chef faces {facing!r}; allowed: N, S, E, W")
+        facings.append(_FACINGS.index(facing))
+        hands.append(Item.NOTHING if held is None else _item(layout, held))
+    if cells[0] == cells[1]:
+        raise StateError(f"both chefs stand at {layout.place(cells[0])}; each needs a cell of its own")
+    return Chef(*(jnp.asarray(column, jnp.int32) for column in (cells, facings, hands)))
+
+
+def _pots(layout: Layout, rows: object) -> Pot:
+    contents = np.zeros((len(layout.pot_cells), 2), np.int32)
+    ticks = np.full(len(layout.pot_cells), -1, np.int32)
+    for row in _list(rows, "pots"):
+        x, y, filling, since = _row(row, 4, "a pot", "[x, y, contents, ticks]")
+        cell = _cell(layout, (x, y), layout.pot_cells, "pot")
+        index = int(np.flatnonzero(layout.pot_cells == cell)[0])
+        if contents[index].any():
+            raise StateError(f"the pot at {(x, y)} is listed twice")
+        contents[index] = _contents(layout, filling)
+        ticks[index] = _ticks(layout, contents[index], since)
+    return Pot(jnp.asarray(contents), jnp.asarray(ticks))
+
+
+def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
+    most = int(recipes.cooking_times(layout)[tuple(contents)])
+    full = contents.sum() == POT_CAPACITY
+    automatic = layout.cooking is Cooking.AUTOMATIC
+    least = 0 if automatic and full else -1
+    most = -1 if automatic and not full else most
+    if not _is_whole(ticks) or not least <= ticks <= most:
+        raise StateError(f"a pot with {letters(*contents)} has ticks {ticks!r}; allowed: {least} to {most}")
+    return ticks
+
+
+def _counters(layout: Layout, rows: object) -> Any:  # noqa: ANN401
+    items = np.full(len(layout.counter_cells), Item.NOTHING, np.int32)
+    for row in _list(rows, "counters"):
+        x, y, item = _row(row, 3, "a counter", "[x, y, item]")
+        cell = _cell(layout, (x, y), layout.counter_cells, "reachable counter")
+        index = int(np.flatnonzero(layout.counter_cells == cell)[0])
+        if items[index] != Item.NOTHING:
+            raise StateError(f"the counter at {(x, y)} is listed twice")
+        items[index] = _item(layout, item)
+    return jnp.asarray(items)
+
+
+def _item(layout: Layout, name: object) -> int:
+    if isinstance(name, str) and name in _PLAIN:
+        return _PLAIN[name]
+    if isinstance(name, str) and name.startswith("soup:"):
+        onions, tomatoes = _contents(layout, name.removeprefix("soup:"))
+        if onions + tomatoes < POT_CAPACITY and layout.cooking is Cooking.AUTOMATIC:
+            raise StateError(f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items")
+        return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
+    raise StateError(f"unknown item {name!r}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)")
+
+
+def _contents(layout: Layout, text: object) -> tuple[int, int]:
+    if not isinstance(text, str) or not 1 <= len(text) <= POT_CAPACITY or not set(text) <= {"o", "t"}:
+        raise StateError(f"contents {text!r}; allowed: 1 to {POT_CAPACITY} letters o or t")
+    return text.count("o"), text.count("t")
+
+
+def _cell(layout: Layout, place: tuple[object, object], cells: np.ndarray, kind: str) -> int:
+    x, y = place
+    if _is_whole(x) and _is_whole(y) and 0 <= x < layout.width and 0 <= y < layout.height:
+        cell = layout.cell((x, y))
+        if cell in cells:
+            return cell
+    places = ", ".join(str(layout.place(cell)) for cell in cells)
+    raise StateError(f"no {kind} at {place}; {kind} cells of {layout.name}: {places}")
+
+
+def _is_whole(number: object) -> TypeGuard[int]:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _expect(value: Any, kind: Any, what: str, form: str) -> Any:  # noqa: ANN401
+    if not isinstance(value, kind):
+        raise StateError(f"{what} is {value!r}; it takes {form}")
+    return value
+
+
+def _list(rows: object, what: str) -> list[Any]:
+    return _expect(rows, list, what, "a list")
+
+
+def _row(row: object, length: int, what: str, form: str) -> list[Any]:
+    entries: list[Any] = _expect(row, list, what, form)
+    if len(entries) != length:
+        raise StateError(f"{what} is {row!r}; it takes {form}")
+    return entries
+
+
+def draw(layout: Layout, state: State) -> str:
+    """The kitchen as text: four characters a cell, chefs as number, arrow and what they hold."""
+    data = to_json(layout, state)
+    shown: dict[Place, str] = {}
+    for seat, (x, y, facing, held) in enumerate(data["chefs"]):
+        shown[x, y] = f"{seat + 1}{_ARROWS[_FACINGS.index(facing)]}{_short(held)}"
+    for x, y, contents, ticks in data["pots"]:
+        shown[x, y] = f"P{contents}" if ticks < 0 else f"P{len(contents)}{ticks:02d}"
+    for x, y, item in data["counters"]:
+        shown[x, y] = f"X{_short(item)}"
+    lines = []
+    for y, row in enumerate(layout.rows):
+        lines.append("".join(f"{shown.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip())
+    return "\n".join(lines)
+
+
+def _short(item: str | None) -> str:
+    return "" if item is None else "s" + item.removeprefix("soup:")[0] if item.startswith("soup") else item[0]
