@@ -19,7 +19,7 @@ class Order:
     """A soup that pays: its contents, what its delivery is worth, and how long it cooks."""
 
     contents: Contents
-    value: float
+    value: int
     time: int
 
 
