@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import SupportsInt
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Layout:
         """The number of the cell at (x, y)."""
         return place[1] * self.width + place[0]
 
-    def place(self, cell: int) -> Place:
+    def place(self, cell: SupportsInt) -> Place:
         """The (x, y) of a cell."""
         return int(cell) % self.width, int(cell) // self.width
 

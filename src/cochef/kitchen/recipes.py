@@ -18,13 +18,13 @@ def all_contents() -> Iterator[Contents]:
     return (pair for pair in itertools.product(counts, counts) if sum(pair) <= POT_CAPACITY)
 
 
-def _table(fill: float) -> np.ndarray:
-    return np.full((POT_CAPACITY + 1, POT_CAPACITY + 1), fill)
+def _table(fill: int, kind: type) -> np.ndarray:
+    return np.full((POT_CAPACITY + 1, POT_CAPACITY + 1), fill, kind)
 
 
 def values(layout: Layout) -> np.ndarray:
     """What delivering each soup pays: its order's value, 0 without such an order."""
-    table = _table(0.0).astype(np.float32)
+    table = _table(0, np.float32)
     for order in layout.orders:
         table[order.contents] = order.value
     return table
@@ -32,7 +32,7 @@ def values(layout: Layout) -> np.ndarray:
 
 def cooking_times(layout: Layout) -> np.ndarray:
     """How many ticks each soup cooks."""
-    table = _table(UNLISTED_COOKING_TIME).astype(np.int32)
+    table = _table(UNLISTED_COOKING_TIME, np.int32)
     for order in layout.orders:
         table[order.contents] = order.time
     return table
@@ -40,7 +40,7 @@ def cooking_times(layout: Layout) -> np.ndarray:
 
 def reachable_values(layout: Layout) -> np.ndarray:
     """V(contents): the highest value of an order that adding ingredients can still reach."""
-    worth, table = values(layout), _table(0.0).astype(np.float32)
+    worth, table = values(layout), _table(0, np.float32)
     for onions, tomatoes in all_contents():
         table[onions, tomatoes] = max(worth[o, t] for o, t in all_contents() if o >= onions and t >= tomatoes)
     return table

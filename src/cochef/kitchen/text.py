@@ -9,7 +9,7 @@ Pots and counters are sorted by x, then y.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, SupportsInt, TypeGuard
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,17 +30,18 @@ class StateError(InputError):
     """JSON that is no state of this kitchen: says what is wrong and what is allowed."""
 
 
-def item_name(item: int) -> str | None:
+def item_name(item: SupportsInt) -> str | None:
     """The name of an item in JSON; None for an empty hand."""
+    item = int(item)
     if item == Item.NOTHING:
         return None
     if item < Item.SOUP:
         return _NAMES[Item(item)]
-    tomatoes, onions = divmod(int(item) - Item.SOUP, POT_CAPACITY + 1)
+    tomatoes, onions = divmod(item - Item.SOUP, POT_CAPACITY + 1)
     return f"soup:{letters(onions, tomatoes)}"
 
 
-def letters(onions: int, tomatoes: int) -> str:
+def letters(onions: SupportsInt, tomatoes: SupportsInt) -> str:
     """The contents of a pot or soup as letters."""
     return "o" * int(onions) + "t" * int(tomatoes)
 
