@@ -6,21 +6,30 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from cochef.cli.doctor import Doctor
 from cochef.cli.layouts import Layouts
+from cochef.cli.replay import Replay
 from cochef.errors import InputError
 
-Command = Annotated[Layouts, tyro.conf.subcommand("layouts")]
+Command = (
+    Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Layouts, tyro.conf.subcommand("layouts")]
+    | Annotated[Replay, tyro.conf.subcommand("replay")]
+)
 
 
 def main() -> None:
     """Read the command line, run the command, and exit with its code: 0 done, 1 a difference found, 2 bad input."""
     command = tyro.cli(
-        Command,
+        Command,  # pyright: ignore[reportArgumentType]
         prog="cochef",
-        description="Kitchen agents that cooperate with people nobody trained them for.",
+        description="Train and measure kitchen agents that cooperate with people nobody trained them for.",
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
     )
     try:
         sys.exit(command.run())
     except InputError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print("[bold red]error:[/]", end=" ")
+        console.print(str(error), markup=False)
         sys.exit(2)

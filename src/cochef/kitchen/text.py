@@ -8,9 +8,10 @@
 Pots and counters are sorted by x, then y.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, SupportsInt, TypeGuard
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -23,6 +24,7 @@ from cochef.kitchen.state import Chef, Pot, State
 _FACINGS = "NSEW"
 _ARROWS = "^v><"
 _PLAIN = {"onion": Item.ONION, "tomato": Item.TOMATO, "dish": Item.DISH}
+_EVENT_NAMES = [event.label for event in Event]
 _NAMES = {item: name for name, item in _PLAIN.items()}
 
 
@@ -48,30 +50,46 @@ def letters(onions: SupportsInt, tomatoes: SupportsInt) -> str:
 
 def event_names(events: np.ndarray) -> list[str]:
     """The names of the events that happened, sorted."""
-    return sorted(event.label for event in Event if events[event])
+    return sorted(_EVENT_NAMES[event] for event in np.flatnonzero(events))
 
 
 def to_json(layout: Layout, state: State) -> dict[str, Any]:
     """The state of one kitchen as plain JSON."""
+    return _table(layout, *(np.asarray(leaf).tolist() for leaf in jax.tree.leaves(state)))
+
+
+def each_to_json(layout: Layout, states: State) -> Iterator[dict[str, Any]]:
+    """The states of an episode (time first) as plain JSON, one after the other."""
+    columns = (np.asarray(leaf).tolist() for leaf in jax.tree.leaves(states))
+    return (_table(layout, *row) for row in zip(*columns, strict=True))
+
+
+def _table(
+    layout: Layout,
+    cells: list[int],
+    facings: list[int],
+    hands: list[int],
+    contents: list[list[int]],
+    ticks: list[int],
+    counters: list[int],
+    time: int,
+) -> dict[str, Any]:
+    """The leaves of a state, in order, as JSON."""
     chefs = [
         [*layout.place(cell), _FACINGS[facing], item_name(held)]
-        for cell, facing, held in zip(
-            *map(np.asarray, (state.chefs.cell, state.chefs.facing, state.chefs.held)), strict=True
-        )
+        for cell, facing, held in zip(cells, facings, hands, strict=True)
     ]
     pots = [
-        [*layout.place(cell), letters(*contents), int(ticks)]
-        for cell, contents, ticks in zip(
-            layout.pot_cells, np.asarray(state.pots.contents), np.asarray(state.pots.ticks), strict=True
-        )
-        if contents.sum()
+        [*layout.place(cell), letters(*filling), since]
+        for cell, filling, since in zip(layout.pot_cells, contents, ticks, strict=True)
+        if any(filling)
     ]
-    counters = [
+    lying = [
         [*layout.place(cell), item_name(item)]
-        for cell, item in zip(layout.counter_cells, np.asarray(state.counters), strict=True)
+        for cell, item in zip(layout.counter_cells, counters, strict=True)
         if item != Item.NOTHING
     ]
-    return {"chefs": chefs, "pots": sorted(pots), "counters": sorted(counters), "t": int(state.time)}
+    return {"chefs": chefs, "pots": sorted(pots), "counters": sorted(lying), "t": time}
 
 
 def from_json(layout: Layout, data: object) -> State:

@@ -1,0 +1,55 @@
+# `make run` and `make test` set up all they need in .venv; a second call installs nothing.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet
+
+.PHONY: run test test-long check bench golden lock clean
+
+run: .venv/ready-to-run
+	$(BIN)/cochef bench kitchen --quick
+	$(BIN)/cochef watch --layout many_orders --agents random random --out out/episode.gif
+	@echo "A rendered episode is in out/episode.gif. More: $(BIN)/cochef --help"
+
+test: check
+	$(BIN)/pytest -n 2 --dist loadscope -m "not long"
+
+check: .venv/ready-to-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test-long: .venv/ready-to-test
+	$(BIN)/pytest -n 2 -m long -s
+
+bench: .venv/ready-to-run .venv-peers/ready
+	$(BIN)/cochef bench kitchen --peers .venv-peers/bin/python
+
+golden: .venv/ready-to-test  ## write our own playthroughs anew, checked against the reference engine
+	$(BIN)/python -m tests.golden.record
+
+lock: .venv/ready-to-test
+	$(PIP) uv
+	$(LOCK) --extra envs --group dev --output-file locks/dev.txt
+	$(LOCK) --group build --constraint locks/dev.txt --output-file locks/run.txt
+
+.venv/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "CoChef needs Python 3.11 or newer; point PYTHON at one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/ready-to-run: locks/run.txt pyproject.toml | .venv/created
+	$(PIP) --require-hashes -r locks/run.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/ready-to-test: locks/dev.txt locks/reference.txt .venv/ready-to-run
+	$(PIP) --require-hashes -r locks/dev.txt
+	$(PIP) --no-deps --no-build-isolation --require-hashes -r locks/reference.txt
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-peers out
