@@ -23,7 +23,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Tile
 from cochef.kitchen.layout import DEFAULT_HORIZON, Layout, Order, Place
 
@@ -76,11 +76,15 @@ def about(name: str) -> str:
 def read(path: Path) -> Layout:
     """The layout in a file, checked."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise LayoutError(f"{path}: larger than {MAX_FILE_BYTES} bytes; a layout is a small text file")
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise LayoutError(f"{path}: cannot be read ({error.strerror}); give the path of a layout file") from error
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
+        reason = getattr(error, "strerror", None) or error
+        raise LayoutError(f"{path}: cannot be read ({reason}); give the path of a layout file") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise LayoutError(f"{path}: larger than {MAX_FILE_BYTES} bytes; a layout is a small text file")
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LayoutError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from error
     return parse(text, path.stem, place=str(path))
@@ -108,9 +112,9 @@ def _toml(text: str) -> Mapping[str, Any]:
 def _checked(table: Mapping[str, Any], name: str) -> Layout:
     for key in table:
         if key not in _KEYS:
-            raise LayoutError(f"unknown key {key!r}; allowed: {', '.join(_KEYS)}")
+            raise LayoutError(f"unknown key {shown(key)}; allowed: {', '.join(_KEYS)}")
     if not isinstance(table.get("about", ""), str):
-        raise LayoutError(f"about is {table['about']!r}; it takes one line of text in quotes")
+        raise LayoutError(f"about is {shown(table['about'])}; it takes one line of text in quotes")
     rows, starts = _grid(table.get("grid"))
     layout = Layout(
         name=name,
@@ -165,9 +169,9 @@ def _orders(orders: object) -> Iterator[Order]:
     seen: set[str] = set()
     for letters, order in orders.items():
         if not set(letters) <= {"o", "t"}:
-            raise LayoutError(f"order {letters!r} has unknown ingredients; use o (onion) and t (tomato)")
+            raise LayoutError(f"order {shown(letters)} has unknown ingredients; use o (onion) and t (tomato)")
         if not 1 <= len(letters) <= POT_CAPACITY:
-            raise LayoutError(f"order {letters!r} has {len(letters)} items; a soup has 1 to {POT_CAPACITY}")
+            raise LayoutError(f"order {shown(letters)} has {len(letters)} items; a soup has 1 to {POT_CAPACITY}")
         if "".join(sorted(letters)) in seen:
             raise LayoutError(f"order {letters!r} is listed twice; keep one of them")
         seen.add("".join(sorted(letters)))
@@ -181,16 +185,16 @@ def _orders(orders: object) -> Iterator[Order]:
 
 
 def _cooking(kind: object) -> Cooking:
-    try:
-        return Cooking(kind)
-    except ValueError:
-        allowed = " or ".join(f'"{kind.value}"' for kind in Cooking)
-        raise LayoutError(f"cooking is {kind!r}; it takes {allowed}") from None
+    for known in Cooking:
+        if kind == known.value:
+            return known
+    allowed = " or ".join(f'"{known.value}"' for known in Cooking)
+    raise LayoutError(f"cooking is {shown(kind)}; it takes {allowed}")
 
 
 def _whole(number: object, what: str, least: int, most: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-        raise LayoutError(f"{what} is {number!r}; it takes a whole number from {least} to {most}")
+        raise LayoutError(f"{what} is {shown(number)}; it takes a whole number from {least} to {most}")
     return number
 
 

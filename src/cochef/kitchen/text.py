@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.kitchen import recipes
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Event, Item
 from cochef.kitchen.layout import Layout, Place
@@ -97,10 +97,10 @@ def from_json(layout: Layout, data: object) -> State:
     table = _expect(data, Mapping, "a state", "an object with chefs, pots, counters and t")
     unknown = set(table) - {"chefs", "pots", "counters", "t"}
     if unknown:
-        raise StateError(f"unknown key {min(map(str, unknown))!r}; allowed: chefs, pots, counters, t")
+        raise StateError(f"unknown key {shown(min(map(str, unknown)))}; allowed: chefs, pots, counters, t")
     time = table.get("t", 0)
     if not _is_whole(time) or not 0 <= time <= layout.horizon:
-        raise StateError(f"t is {time!r}; it takes a whole number from 0 to {layout.horizon}")
+        raise StateError(f"t is {shown(time)}; it takes a whole number from 0 to {layout.horizon}")
     return State(
         chefs=_chefs(layout, table.get("chefs")),
         pots=_pots(layout, table.get("pots", [])),
@@ -117,7 +117,7 @@ def _chefs(layout: Layout, rows: object) -> Chef:
     for x, y, facing, held in chefs:
         cells.append(_cell(layout, (x, y), layout.floor_cells, "floor"))
         if not isinstance(facing, str) or len(facing) != 1 or facing not in _FACINGS:
-            raise StateError(f"a chef faces {facing!r}; allowed: N, S, E, W")
+            raise StateError(f"a chef faces {shown(facing)}; allowed: N, S, E, W")
         facings.append(_FACINGS.index(facing))
         hands.append(Item.NOTHING if held is None else _item(layout, held))
     if cells[0] == cells[1]:
@@ -146,7 +146,7 @@ def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
     least = 0 if automatic and full else -1
     most = -1 if automatic and not full else most
     if not _is_whole(ticks) or not least <= ticks <= most:
-        raise StateError(f"a pot with {letters(*contents)} has ticks {ticks!r}; allowed: {least} to {most}")
+        raise StateError(f"a pot with {letters(*contents)} has ticks {shown(ticks)}; allowed: {least} to {most}")
     return ticks
 
 
@@ -170,12 +170,12 @@ def _item(layout: Layout, name: object) -> int:
         if onions + tomatoes < POT_CAPACITY and layout.cooking is Cooking.AUTOMATIC:
             raise StateError(f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items")
         return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
-    raise StateError(f"unknown item {name!r}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)")
+    raise StateError(f"unknown item {shown(name)}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)")
 
 
 def _contents(layout: Layout, text: object) -> tuple[int, int]:
     if not isinstance(text, str) or not 1 <= len(text) <= POT_CAPACITY or not set(text) <= {"o", "t"}:
-        raise StateError(f"contents {text!r}; allowed: 1 to {POT_CAPACITY} letters o or t")
+        raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
     return text.count("o"), text.count("t")
 
 
@@ -186,7 +186,7 @@ def _cell(layout: Layout, place: tuple[object, object], cells: np.ndarray, kind:
         if cell in cells:
             return cell
     places = ", ".join(str(layout.place(cell)) for cell in cells)
-    raise StateError(f"no {kind} at {place}; {kind} cells of {layout.name}: {places}")
+    raise StateError(f"no {kind} at {shown(place)}; {kind} cells of {layout.name}: {places}")
 
 
 def _is_whole(number: object) -> TypeGuard[int]:
@@ -195,7 +195,7 @@ def _is_whole(number: object) -> TypeGuard[int]:
 
 def _expect(value: Any, kind: Any, what: str, form: str) -> Any:  # noqa: ANN401
     if not isinstance(value, kind):
-        raise StateError(f"{what} is {value!r}; it takes {form}")
+        raise StateError(f"{what} is {shown(value)}; it takes {form}")
     return value
 
 
@@ -206,7 +206,7 @@ def _list(rows: object, what: str) -> list[Any]:
 def _row(row: object, length: int, what: str, form: str) -> list[Any]:
     entries: list[Any] = _expect(row, list, what, form)
     if len(entries) != length:
-        raise StateError(f"{what} is {row!r}; it takes {form}")
+        raise StateError(f"{what} is {shown(row)}; it takes {form}")
     return entries
 
 
