@@ -5,7 +5,7 @@ over kitchens (about twice as fast on a CPU as kitchens first). Results have kit
 """
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ class Step:
     after: State
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Looks at every step of an episode; hashable, as compiled programs are specialised to it."""
 

@@ -1,7 +1,7 @@
 """What every agent can do, and the simplest agents."""
 
 from abc import abstractmethod
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from cochef.pytree import pytree
 Memory = Any  # a tree of arrays that an agent carries from step to step
 
 
+@runtime_checkable
 class Agent(Protocol):
     """Acts for one chef in one kitchen; a rollout maps it over many. An agent is a tree of its parameters."""
 
