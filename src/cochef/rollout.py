@@ -104,8 +104,8 @@ def record(layout: Layout, agents: Pair, key: Key[Array, ""], kitchens: int) -> 
     """Let two agents play an episode in each of some kitchens, and keep every step."""
     last, _, steps = _episode(layout, agents, jax.random.split(key, kitchens), (), lambda seen, step: (seen, step))
     states = jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), steps.state, last)
-    recording = Recording(states, steps.actions, steps.outcome)
-    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), recording)
+    kept = (states, steps.actions, steps.outcome)
+    return Recording(*jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), kept))
 
 
 def _repeat(kitchens: int, leaf: Array) -> Array:
