@@ -8,7 +8,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 OVERSIZE = 4
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-Point = tuple[float, float]
+Length = float | int  # in hundredths of a tile
+Point = tuple[Length, Length]
 
 
 @cache
@@ -34,16 +35,27 @@ class Canvas:
         """The picture in its real size."""
         return self._image.reduce(OVERSIZE)
 
-    def circle(self, x: float, y: float, radius: float, fill: str, outline: str | None = None, width: float = 0) -> None:
+    def circle(
+        self, x: Length, y: Length, radius: Length, fill: str, outline: str | None = None, width: Length = 0
+    ) -> None:
         """A disc around (x, y); the outline lies inside the radius."""
         self.oval(x, y, radius, radius, fill, outline, width)
 
-    def oval(self, x: float, y: float, a: float, b: float, fill: str, outline: str | None = None, width: float = 0) -> None:
+    def oval(
+        self, x: Length, y: Length, a: Length, b: Length, fill: str, outline: str | None = None, width: Length = 0
+    ) -> None:
         """An ellipse of half-axes a and b."""
         with self._pen(fill) as pen:
             pen.ellipse(self._at((x - a, y - b), (x + a, y + b)), fill, outline, self._thick(width))
 
-    def box(self, corners: Sequence[float], fill: str, radius: float = 0, outline: str | None = None, width: float = 0) -> None:
+    def box(
+        self,
+        corners: tuple[Length, Length, Length, Length],
+        fill: str,
+        radius: Length = 0,
+        outline: str | None = None,
+        width: Length = 0,
+    ) -> None:
         """A rectangle (left, top, right, bottom) with rounded corners."""
         left, top, right, bottom = corners
         with self._pen(fill) as pen:
@@ -51,30 +63,30 @@ class Canvas:
                 self._at((left, top), (right, bottom)), radius * self._scale, fill, outline, self._thick(width)
             )
 
-    def polygon(self, points: Sequence[Point], fill: str, outline: str | None = None, width: float = 0) -> None:
+    def polygon(self, points: Sequence[Point], fill: str, outline: str | None = None, width: Length = 0) -> None:
         """A filled shape; the outline runs along its edge."""
         with self._pen(fill) as pen:
             pen.polygon(self._at(*points), fill)
         if outline and width:
             self.line([*points, *points[:2]], outline, width)
 
-    def line(self, points: Sequence[Point], fill: str, width: float) -> None:
+    def line(self, points: Sequence[Point], fill: str, width: Length) -> None:
         """A line with round ends and joints."""
         with self._pen(fill) as pen:
             pen.line(self._at(*points), fill, self._thick(width), joint="curve")
             for x, y in (points[0], points[-1]):
                 pen.ellipse(self._at((x - width / 2, y - width / 2), (x + width / 2, y + width / 2)), fill)
 
-    def arc(self, x: float, y: float, radius: float, angles: Point, fill: str, width: float) -> None:
+    def arc(self, x: Length, y: Length, radius: Length, angles: Point, fill: str, width: Length) -> None:
         """Part of a ring whose outer radius is given; angles in degrees clockwise from the top."""
         with self._pen(fill) as pen:
             box = self._at((x - radius, y - radius), (x + radius, y + radius))
             pen.arc(box, angles[0] - 90, angles[1] - 90, fill, self._thick(width))
 
-    def text(self, x: float, y: float, text: str, height: float, fill: str) -> None:
+    def text(self, x: Length, y: Length, text: str, height: Length, fill: str) -> None:
         """Bold text centred on (x, y)."""
         with self._pen(fill) as pen:
-            stroke = height * self._scale / 28
+            stroke = height * self._scale / 40
             (place,) = self._at((x, y))
             pen.text(place, text, fill, font(round(height * self._scale)), anchor="mm", stroke_width=stroke)
 
@@ -91,5 +103,5 @@ class Canvas:
     def _at(self, *points: Point) -> list[Point]:
         return [(x * self._scale + self._shift, y * self._scale + self._shift) for x, y in points]
 
-    def _thick(self, width: float) -> int:
+    def _thick(self, width: Length) -> int:
         return round(width * self._scale)

@@ -9,12 +9,12 @@ from functools import cache
 
 from PIL import Image
 
-from cochef.kitchen.canvas import Canvas, Point
-from cochef.kitchen.constants import Tile
+from cochef.kitchen.canvas import Canvas, Length, Point
+from cochef.kitchen.constants import SEATS, Action, Direction, Tile
 
 INK = "#3b2f2f"
-CHEF_COLOURS = ("#2f6fde", "#7cc243")
-CHEF_SHADES = ("#1d4596", "#4a7f22")
+CHEF_COLOURS = ("#2f6fde", "#5fae3a")
+CHEF_SHADES = ("#1d4596", "#3a7420")
 CHEF_MARGIN = 20  # how far a chef and what it holds reach beyond the tile
 
 _FLOORS = ("#f6ecdc", "#eee0c9")
@@ -25,7 +25,7 @@ _COUNTER, _COUNTER_LIGHT, _COUNTER_SEAM, _COUNTER_FRONT, _COUNTER_FOOT = (
     "#546b77",
     "#41545e",
 )
-_SKIN, _SKIN_SHADE = "#f8cfa8", "#e3ad81"
+_SKIN, _SKIN_SHADE, _HAIR = "#f8cfa8", "#d99f72", "#6b4a33"
 _SHADOW = "#2b1d0e30"
 _SOUPS = ((242, 193, 92), (223, 84, 58))  # onion, tomato
 _THREE = {1: ((0, 0),), 2: ((-0.5, 0), (0.5, 0)), 3: ((-0.52, 0.32), (0.52, 0.32), (0, -0.52))}
@@ -65,11 +65,12 @@ def station(tile: Tile, open_sides: str, size: int) -> Image.Image:
 def _counter(canvas: Canvas, open_sides: str) -> None:
     canvas.box((-5, -5, 105, 105), _COUNTER)
     canvas.line([(0, 100), (100, 100), (100, 0)], _COUNTER_SEAM, 2)
+    bottom = 84 if "S" in open_sides else 105
     if "S" in open_sides:
         canvas.box((-5, 84, 105, 105), _COUNTER_FRONT)
         canvas.box((-5, 96, 105, 105), _COUNTER_FOOT)
         canvas.line([(-5, 84), (105, 84)], _COUNTER_LIGHT, 4)
-    edges = {"N": (-5, -5, 105, 4), "W": (-5, -5, 4, 84), "E": (96, -5, 105, 84)}
+    edges = {"N": (-5, -5, 105, 4), "W": (-5, -5, 4, bottom), "E": (96, -5, 105, bottom)}
     for side, edge in edges.items():
         if side in open_sides:
             canvas.box(edge, _COUNTER_LIGHT)
@@ -96,8 +97,7 @@ def _pile_of_dishes(canvas: Canvas) -> None:
 
 def _bell(canvas: Canvas) -> None:
     canvas.box((7, 5, 93, 80), "#2f7d6b", 8, "#23604f", 3)
-    for x in (17, 70):
-        canvas.line([(x, 18), (x + 13, 42), (x, 66)], "#4fa892", 7)
+    canvas.box((13, 11, 87, 74), "#2f7d6b", 5, "#59b39d", 2.5)
     canvas.oval(50, 66, 31, 8, "#1d4f42")
     canvas.polygon(_turn((50, 60), 27, 24, 270, 450), "#f6d565", INK, 3)
     canvas.polygon(_turn((46, 56), 15, 14, 280, 350), "#fdf0b4")
@@ -105,7 +105,7 @@ def _bell(canvas: Canvas) -> None:
     canvas.box((19, 58, 81, 68), "#e7eef1", 5, INK, 3)
 
 
-def _turn(centre: Point, a: float, b: float, start: int, end: int) -> list[Point]:
+def _turn(centre: Point, a: Length, b: Length, start: int, end: int) -> list[Point]:
     """Points of an ellipse, in degrees clockwise from the top."""
     angles = (math.radians(degree) for degree in range(start, end + 1, 3))
     return [(centre[0] + a * math.sin(angle), centre[1] - b * math.cos(angle)) for angle in angles]
@@ -119,7 +119,7 @@ def item(name: str, size: int) -> Image.Image:
     return canvas.finish()
 
 
-def _item(canvas: Canvas, name: str, centre: Point, radius: float) -> None:
+def _item(canvas: Canvas, name: str, centre: Point, radius: Length) -> None:
     match name.partition(":"):
         case ("onion", _, _):
             _onion(canvas, centre, radius)
@@ -132,10 +132,13 @@ def _item(canvas: Canvas, name: str, centre: Point, radius: float) -> None:
             _soup(canvas, contents, centre, 0.74 * radius)
 
 
-def _onion(canvas: Canvas, centre: Point, r: float) -> None:
+def _onion(canvas: Canvas, centre: Point, r: Length) -> None:
     x, y = centre[0], centre[1] + 0.14 * r
     bulb = [
-        (x + 0.86 * r * math.sin(a) * math.sin(a / 2) ** 0.5, y - 0.80 * r * math.cos(a) - 0.30 * r * max(0, math.cos(a)) ** 7)
+        (
+            x + 0.86 * r * math.sin(a) * math.sin(a / 2) ** 0.5,
+            y - 0.80 * r * math.cos(a) - 0.30 * r * max(0, math.cos(a)) ** 7,
+        )
         for a in (math.radians(degree) for degree in range(0, 360, 4))
     ]
     canvas.line([(x, y - 0.7 * r), (x - 0.22 * r, y - 1.08 * r)], "#7a9a3e", 0.14 * r)
@@ -147,7 +150,7 @@ def _onion(canvas: Canvas, centre: Point, r: float) -> None:
     canvas.line([(x - 0.56 * r, y + 0.05 * r), (x - 0.5 * r, y - 0.22 * r)], "#fbe3a8", 0.13 * r)
 
 
-def _tomato(canvas: Canvas, centre: Point, r: float) -> None:
+def _tomato(canvas: Canvas, centre: Point, r: Length) -> None:
     x, y = centre
     canvas.oval(x, y + 0.08 * r, 0.92 * r, 0.84 * r, "#e2453b", INK, 0.12 * r)
     canvas.line([(x - 0.6 * r, y + 0.16 * r), (x - 0.5 * r, y - 0.2 * r)], "#f59d8c", 0.15 * r)
@@ -158,12 +161,12 @@ def _tomato(canvas: Canvas, centre: Point, r: float) -> None:
     canvas.polygon(star, "#3f9145", "#27632c", 0.06 * r)
 
 
-def _dish(canvas: Canvas, centre: Point, r: float) -> None:
+def _dish(canvas: Canvas, centre: Point, r: Length) -> None:
     canvas.circle(*centre, r, "#ffffff", "#7f909b", 0.08 * r)
     canvas.circle(*centre, 0.66 * r, "#e9eff2", "#c3ced5", 0.05 * r)
 
 
-def _soup(canvas: Canvas, contents: str, centre: Point, r: float) -> None:
+def _soup(canvas: Canvas, contents: str, centre: Point, r: Length) -> None:
     """Soup of the colour of what is in it, with the pieces swimming in it."""
     canvas.circle(*centre, r, _soup_colour(contents), "#00000000")
     canvas.circle(*centre, r, "#00000000", "#7a3d1d66", 0.07 * r)
@@ -176,10 +179,10 @@ def _soup_colour(contents: str) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _pieces(canvas: Canvas, contents: str, centre: Point, r: float) -> None:
+def _pieces(canvas: Canvas, contents: str, centre: Point, r: Length) -> None:
     names = {"o": "onion", "t": "tomato"}
     for letter, (dx, dy) in zip(contents, _THREE[len(contents)], strict=True):
-        _item(canvas, names[letter], (centre[0] + dx * r, centre[1] + dy * r), 0.42 * r)
+        _item(canvas, names[letter], (centre[0] + dx * r, centre[1] + dy * r), 0.47 * r)
 
 
 @cache
@@ -224,13 +227,13 @@ def chef(seat: int, facing: str, held: str | None, size: int) -> Image.Image:
     canvas = Canvas(size, CHEF_MARGIN)
     canvas.oval(50, 92, 27, 8, _SHADOW)
     if held and facing == "N":
-        _hold(canvas, held, (76, 36))
+        _hold(canvas, held, (83, 42))
     _body(canvas, seat, facing)
     _head(canvas, facing, (50, 48))
     _hat(canvas, seat, (50, 32))
-    hands = {"N": ((26, 62), (74, 62)), "S": ((33, 76), (67, 76)), "E": ((58, 74), (77, 74)), "W": ((42, 74), (23, 74))}
+    hands = {"N": ((26, 62), (74, 62)), "S": ((31, 79), (69, 79)), "E": ((58, 74), (77, 74)), "W": ((42, 74), (23, 74))}
     if held and facing != "N":
-        _hold(canvas, held, {"S": (50, 76), "E": (83, 66), "W": (17, 66)}[facing])
+        _hold(canvas, held, {"S": (50, 80), "E": (83, 68), "W": (17, 68)}[facing])
     for hand in hands[facing]:
         canvas.circle(*hand, 6.5, _SKIN, INK, 2.5)
     return canvas.finish()
@@ -246,7 +249,7 @@ def portrait(seat: int, size: int) -> Image.Image:
 
 
 def _hold(canvas: Canvas, held: str, centre: Point) -> None:
-    _item(canvas, held, centre, 21)
+    _item(canvas, held, centre, 20)
 
 
 def _body(canvas: Canvas, seat: int, facing: str) -> None:
@@ -266,32 +269,90 @@ def _body(canvas: Canvas, seat: int, facing: str) -> None:
             canvas.box((30, 66, 44, 89.5), "#ffffff", 5)
 
 
-def _head(canvas: Canvas, facing: str, centre: Point, zoom: float = 1) -> None:
+def _head(canvas: Canvas, facing: str, centre: Point, zoom: Length = 1) -> None:
     x, y = centre
-    canvas.circle(x, y, 21 * zoom, _SKIN, INK, 3 * zoom)
-    if facing == "N":
-        canvas.circle(x, y, 19 * zoom, "#6b4a33")
-        return
-    look = {"S": 0, "E": 9, "W": -9}[facing] * zoom
-    for side in (-7, 7):
-        eye = x + look + side * zoom
-        if abs(eye - x) < 19 * zoom:
-            canvas.oval(eye, y + 3 * zoom, 2.8 * zoom, 3.6 * zoom, INK)
-    canvas.line([(x + look - 3 * zoom, y + 12 * zoom), (x + look, y + 13.5 * zoom), (x + look + 3 * zoom, y + 12 * zoom)], "#a4533f", 2.2 * zoom)
+    look = {"N": 0, "S": 0, "E": zoom, "W": -zoom}[facing]
     if look:
-        canvas.circle(x + look * 2.3, y + 5 * zoom, 4 * zoom, _SKIN, INK, 2.5 * zoom)
+        canvas.oval(x + 21 * look, y + 6 * zoom, 6 * zoom, 5 * zoom, _SKIN, INK, 3 * zoom)
+    canvas.circle(x, y, 21 * zoom, _SKIN if facing != "N" else _HAIR, INK, 3 * zoom)
+    if look:
+        canvas.polygon(_turn(centre, -18.5 * look, 18.5 * zoom, 0, 150), _HAIR)
+        canvas.oval(x + 19 * look, y + 6 * zoom, 5 * zoom, 3.2 * zoom, _SKIN)
+        canvas.circle(x - 5 * look, y + 6 * zoom, 4 * zoom, _SKIN, _SKIN_SHADE, 1.5 * zoom)
+    eyes = {"N": (), "S": (-7, 7), "E": (9,), "W": (-9,)}[facing]
+    for eye in eyes:
+        canvas.oval(x + eye * zoom, y + 2 * zoom, 2.8 * zoom, 3.8 * zoom, INK)
+    if eyes:
+        mouth = [(x + 10 * look + dx * zoom, y + dy * zoom) for dx, dy in ((-4, 11), (0, 13), (4, 11))]
+        canvas.line(mouth, "#a4533f", 2.4 * zoom)
 
 
-def _hat(canvas: Canvas, seat: int, centre: Point, zoom: float = 1) -> None:
-    """Chef 1 wears a puffy toque, chef 2 a flat cap with a button; each bears its number."""
+def _hat(canvas: Canvas, seat: int, centre: Point, zoom: Length = 1) -> None:
+    """Chef 1 wears a puffy toque, chef 2 a wide flat cap with a bobble; each bears its number."""
     x, y = centre
-    colour, shade = CHEF_COLOURS[seat], CHEF_SHADES[seat]
-    if seat == 0:
-        puffs = ((-13, -14, 11), (13, -14, 11), (0, -19, 13))
-        for dx, dy, radius in puffs:
-            canvas.circle(x + dx * zoom, y + dy * zoom, (radius + 1.5) * zoom, INK)
-        for dx, dy, radius in puffs:
-            canvas.circle(x + dx * zoom, y + dy * zoom, (radius - 1) * zoom, colour)
-        canvas.box((x - 18 * zoom, y - 12 * zoom, x + 18 * zoom, y + 6 * zoom), colour, 4 * zoom)
-    canvas.box((x - 20 * zoom, y - 4 * zoom, x + 20 * zoom, y + 7 * zoom), shade, 4 * zoom, INK, 2.5 * zoom)
+    shapes = (
+        ((-13, -14, 11, 11), (13, -14, 11, 11), (0, -19, 13, 13), (0, -7, 18, 8)),
+        ((0, -23, 5, 5), (0, -11, 27, 12)),
+    )[seat]
+    for grow, fill in ((1.5, INK), (-1, CHEF_COLOURS[seat])):
+        for dx, dy, a, b in shapes:
+            canvas.oval(x + dx * zoom, y + dy * zoom, (a + grow) * zoom, (b + grow) * zoom, fill)
+    band = (x - 20 * zoom, y - 4 * zoom, x + 20 * zoom, y + 7 * zoom)
+    canvas.box(band, CHEF_SHADES[seat], 4 * zoom, INK, 2.5 * zoom)
     canvas.text(x, y - 13 * zoom, str(seat + 1), 18 * zoom, "#ffffff")
+
+
+@cache
+def sign(name: str, size: int) -> Image.Image:
+    """A small sign: a coin, a clock, or an action by its name."""
+    canvas = Canvas(size)
+    match name:
+        case "coin":
+            canvas.circle(50, 50, 46, "#f6c945", "#a87a12", 8)
+            canvas.circle(50, 50, 28, "#fbe08a")
+        case "clock":
+            canvas.circle(50, 50, 46, "#ffffff", "#8fa0ab", 9)
+            canvas.line([(50, 24), (50, 50), (68, 60)], INK, 9)
+        case "stay":
+            for x in (32, 68):
+                canvas.box((x - 10, 18, x + 10, 82), "#ffffff", 5)
+        case "interact":
+            _hand(canvas)
+        case _:
+            _arrow(canvas, Direction[name.upper()])
+    return canvas.finish()
+
+
+def _arrow(canvas: Canvas, direction: Direction) -> None:
+    dx, dy = direction.offset
+    along, across = (dx, dy), (-dy, dx)
+
+    def at(forward: Length, sideways: Length) -> Point:
+        return 50 + forward * along[0] + sideways * across[0], 50 + forward * along[1] + sideways * across[1]
+
+    canvas.line([at(-34, 0), at(20, 0)], "#ffffff", 20)
+    canvas.polygon([at(44, 0), at(2, 36), at(2, -36)], "#ffffff")
+
+
+def _hand(canvas: Canvas) -> None:
+    for x, top in ((30, 26), (45, 14), (60, 14), (75, 26)):
+        canvas.line([(x, top), (x, 60)], "#ffffff", 12)
+    canvas.line([(12, 50), (30, 72)], "#ffffff", 13)
+    canvas.box((24, 48, 81, 92), "#ffffff", 18)
+
+
+def gallery(size: int) -> Image.Image:
+    """All that comes and goes in a kitchen, in a row."""
+    items = ("onion", "tomato", "dish", "soup:ooo", "soup:oot", "soup:ott", "soup:ttt")
+    pictures = [
+        *(item(name, size) for name in items),
+        *(pot(name.removeprefix("soup:"), ticks, 20, size) for name in items[3:] for ticks in (-1, 7, 20)),
+        *(chef(seat, facing, None, size) for seat in range(SEATS) for facing in "NSEW"),
+        *(sign(action.name.lower(), size) for action in Action),
+    ]
+    row = Image.new("RGBA", (sum(one.width for one in pictures), max(one.height for one in pictures)))
+    left = 0
+    for one in pictures:
+        row.paste(one, (left, 0))
+        left += one.width
+    return row

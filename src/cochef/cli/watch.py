@@ -1,0 +1,152 @@
+"""`cochef watch`: see two agents cook together, in the terminal or in a file."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from cochef.errors import InputError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from cochef.kitchen.layout import Layout
+    from cochef.kitchen.render import Moment
+
+ENDINGS = (".gif", ".mp4", ".png")
+MAX_SEED = 2**32 - 1
+MAX_SPEED = 60
+
+_CELL = 4  # characters that a cell takes in the text drawing
+_CHEFS = ("blue", "green")
+_STYLES = {
+    "1": "bold white on blue",
+    "2": "bold black on green",
+    "P": "bold red",
+    "O": "yellow",
+    "T": "bright_red",
+    "D": "bright_white",
+    "S": "bold cyan",
+    "X": "dim",
+}
+
+
+@dataclass
+class Watch:
+    """Watch two agents play an episode, live in the terminal or as a picture or film in a file."""
+
+    layout: str = "coordination_ring"
+    """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
+
+    agents: tuple[str, str] = ("random", "random")
+    """Who plays chef 1 and chef 2."""
+
+    seed: int = 0
+    """The same seed gives the same episode."""
+
+    steps: int | None = None
+    """Stop after so many steps; to the end of the episode if not given."""
+
+    speed: float = 6.0
+    """Steps a second."""
+
+    out: Path | None = None
+    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state."""
+
+    def run(self) -> int:
+        """Play the episode and show it."""
+        self._check()
+        from cochef.kitchen import layouts
+
+        layout = layouts.get(self.layout)
+        moments = islice(play(layout, self.agents, self.seed), None if self.steps is None else self.steps + 1)
+        if self.out is not None:
+            write(layout, moments, self.out, self.speed)
+            Console(highlight=False, soft_wrap=True).print(f"written: {self.out}", markup=False)
+        else:
+            show(layout, moments, self.agents, self.speed)
+        return 0
+
+    def _check(self) -> None:
+        """Complain about what cannot be used before any work is done."""
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InputError(f"seed {self.seed}; allowed: 0 to {MAX_SEED}")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"steps {self.steps}; allowed: 1 and more")
+        if not 0 < self.speed <= MAX_SPEED:
+            raise InputError(f"speed {self.speed:g}; allowed: above 0, up to {MAX_SPEED} steps a second")
+        if self.out is not None and self.out.suffix.lower() not in ENDINGS:
+            raise InputError(f"unknown ending of {str(self.out)!r}; known: {', '.join(ENDINGS)}")
+
+
+def play(layout: "Layout", agents: tuple[str, str], seed: int) -> Iterator["Moment"]:
+    """The moments of an episode that these agents play."""
+    import jax
+
+    from cochef.agents.names import load
+    from cochef.compilation import keep_compiled
+    from cochef.kitchen.render import moments
+    from cochef.rollout import record
+
+    keep_compiled()
+    first, second = agents
+    return moments(record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1))
+
+
+def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: float) -> None:
+    """Write the moments in the form that the file's ending asks for."""
+    from cochef.kitchen.render import render_state, save_gif, save_mp4, save_png
+
+    def picture(moment: "Moment") -> "Image":
+        return render_state(layout, moment.state, score=moment.score, wants=moment.wants)
+
+    match path.suffix.lower():
+        case ".gif":
+            save_gif(map(picture, moments), path, steps_per_second=speed)
+        case ".mp4":
+            save_mp4(map(picture, moments), path, steps_per_second=speed)
+        case _:
+            *_, last = moments
+            save_png(picture(last), path)
+
+
+def show(layout: "Layout", moments: Iterator["Moment"], agents: tuple[str, str], speed: float) -> None:
+    """Play the moments in the terminal; only the last one if the output goes elsewhere."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        *_, last = moments
+        console.print(view(layout, last, agents))
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        for moment in moments:
+            live.update(view(layout, moment, agents), refresh=True)
+            time.sleep(1 / speed)
+
+
+def view(layout: "Layout", moment: "Moment", agents: tuple[str, str]) -> Panel:
+    """A moment as text in colour: the kitchen, the score and the time, what each chef holds and wants."""
+    from cochef.kitchen.text import draw, to_json
+
+    data = to_json(layout, moment.state)
+    lines = [_coloured(line) for line in draw(layout, moment.state).splitlines()]
+    lines.append(Text(f"\nscore {moment.score:g}   time {data['t']} / {layout.horizon}", style="bold"))
+    for seat, (chef, agent, wish) in enumerate(zip(data["chefs"], agents, moment.wants, strict=True)):
+        wants = f", wants {wish}" if wish else ""
+        lines.append(Text(f"chef {seat + 1} ({agent}) holds {chef[3] or 'nothing'}{wants}", style=_CHEFS[seat]))
+    return Panel(Group(*lines), title=layout.name, expand=False, padding=(1, 2))
+
+
+def _coloured(line: str) -> Text:
+    """A line of the text drawing, its cells in the colours of what stands there."""
+    text = Text(line)
+    for start in range(0, len(line), _CELL):
+        cell = line[start : start + _CELL].rstrip()
+        text.stylize(_STYLES.get(cell[:1], ""), start, start + len(cell))
+    return text

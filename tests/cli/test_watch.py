@@ -1,0 +1,120 @@
+"""`cochef watch`: an episode in a file or in the terminal."""
+
+import imageio_ffmpeg
+import pytest
+from PIL import Image
+
+from cochef.cli.watch import Watch
+from cochef.errors import InputError
+
+STEPS = 6
+AGENTS = ("random", "stay")
+KITCHEN = f"""
+horizon = {STEPS}
+grid = '''
+XPX
+O1D
+X2X
+XSX
+'''
+[orders]
+ooo = {{ value = 20, time = 20 }}
+"""
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
+    path.write_text(KITCHEN)
+    return str(path)
+
+
+def frames_of_gif(path):
+    with Image.open(path) as gif:
+        return gif.n_frames
+
+
+def test_a_gif_of_the_episode_is_written(layout, tmp_path, capsys):
+    path = tmp_path / "new" / "episode.gif"
+    assert Watch(layout=layout, agents=AGENTS, out=path).run() == 0
+    assert frames_of_gif(path) == STEPS + 1
+    assert "episode.gif" in capsys.readouterr().out
+
+
+def test_an_mp4_of_the_episode_is_written(layout, tmp_path):
+    path = tmp_path / "episode.mp4"
+    assert Watch(layout=layout, agents=AGENTS, out=path, speed=3.0).run() == 0
+    assert imageio_ffmpeg.count_frames_and_secs(str(path)) == (STEPS + 1, pytest.approx((STEPS + 1) / 3, abs=0.01))
+
+
+def test_a_png_shows_the_last_state(layout, tmp_path):
+    ends = []
+    for steps in (None, STEPS, STEPS - 1):
+        path = tmp_path / f"{steps}.PNG"
+        assert Watch(layout=layout, agents=AGENTS, out=path, steps=steps).run() == 0
+        ends.append(path.read_bytes())
+    assert ends[0] == ends[1] != ends[2]
+
+
+def test_the_episode_can_be_cut_short(layout, tmp_path):
+    path = tmp_path / "episode.gif"
+    assert Watch(layout=layout, agents=AGENTS, out=path, steps=2).run() == 0
+    assert frames_of_gif(path) == 3
+
+
+def test_the_same_seed_gives_the_same_episode_and_another_seed_another(layout, tmp_path):
+    films = []
+    for number, seed in enumerate((1, 1, 2)):
+        path = tmp_path / f"{number}.gif"
+        Watch(layout=layout, agents=AGENTS, out=path, seed=seed).run()
+        films.append(path.read_bytes())
+    assert films[0] == films[1] != films[2]
+
+
+def test_a_terminal_shows_every_step_with_score_time_holdings_and_wishes(layout, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert Watch(layout=layout, agents=AGENTS, speed=60.0).run() == 0
+    out = capsys.readouterr().out
+    for step in range(STEPS + 1):
+        assert f"score 0   time {step} / {STEPS}" in out
+    assert "chef 2 (stay) holds nothing, wants stay" in out
+    assert "\x1b[" in out
+
+
+def test_only_the_last_picture_is_printed_when_the_output_goes_elsewhere(layout, capsys):
+    assert Watch(layout=layout, agents=AGENTS).run() == 0
+    out = capsys.readouterr().out
+    assert out.count("time") == 1
+    assert f"time {STEPS} / {STEPS}" in out
+    assert "X   2^  X" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("name", ["episode.avi", "episode", ".gif"])
+def test_an_unknown_ending_is_an_error_that_names_the_known_ones(layout, tmp_path, name):
+    with pytest.raises(InputError, match=rf"unknown ending of .*{name}'; known: \.gif, \.mp4, \.png"):
+        Watch(layout=layout, agents=AGENTS, out=tmp_path / name).run()
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("ending", ["gif", "mp4", "png"])
+def test_a_file_that_cannot_be_written_is_an_error(layout, tmp_path, ending):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        Watch(layout=layout, agents=AGENTS, out=tmp_path / "file" / f"episode.{ending}").run()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"agents": ("random", "nobody")}, "unknown agent 'nobody'"),
+        ({"layout": "nowhere"}, "unknown layout 'nowhere'"),
+        ({"steps": 0}, "steps 0; allowed: 1 and more"),
+        ({"speed": 0.0}, "speed 0; allowed: above 0"),
+        ({"speed": float("nan")}, "speed nan; allowed: above 0"),
+        ({"seed": -1}, "seed -1; allowed: 0 to 4294967295"),
+    ],
+)
+def test_what_cannot_be_played_is_an_error_that_says_why(layout, wrong, complaint):
+    with pytest.raises(InputError, match=complaint):
+        Watch(**{"layout": layout, **wrong}).run()
