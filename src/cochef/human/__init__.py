@@ -1,0 +1,1 @@
+"""Games that pairs of people played together, as arrays."""
