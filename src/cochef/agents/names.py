@@ -1,17 +1,92 @@
-"""Agents by name: the one loader that every command uses."""
+"""Agents by name: the one loader that every command uses.
 
+random, stay                           the simplest
+script:onion_placement                 a scripted person
+human-proxy:LAYOUT, human-clone:LAYOUT a clone of people, from the test or the train half of the games
+path/to/agent.safetensors              a trained agent
+
+NAME@noise=0.1,idle=3                  does anything at random one time in ten; stays 3 steps before each action
+0.3*NAME+0.7*NAME                      one of several, drawn for each episode
+"""
+
+import math
+from pathlib import Path
+
+from cochef.agents import cloned, scripted, storage
 from cochef.agents.agent import Agent, Random, Stay
-from cochef.agents.scripted import script
+from cochef.agents.modified import Mixture, Noisy, Slow
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
 
 SIMPLE: dict[str, type[Agent]] = {"random": Random, "stay": Stay}
+MAX_IDLE = 100
+
+_KINDS = {cloned.KIND: cloned.build}
+_SCRIPT = "script:"
+_HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, or the path of an agent file"
 
 
-def load(name: str, layout: Layout) -> Agent:
-    """The agent of this name, ready for this kitchen."""
+def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
+    """The agent of this name, ready for this kitchen; a greedy one takes its likeliest action instead of sampling."""
+    parts = name.split("+")
+    if len(parts) == 1 and "*" not in name:
+        return _modified(name, layout, greedy)
+    weighted = [_weighted(part, layout, greedy) for part in parts]
+    total = sum(weight for weight, _ in weighted)
+    return Mixture(tuple(agent for _, agent in weighted), tuple(weight / total for weight, _ in weighted))
+
+
+def _weighted(part: str, layout: Layout, greedy: bool) -> tuple[float, Agent]:
+    weight, star, name = part.partition("*")
+    if not star:
+        raise InputError(f"{part!r} has no weight; a mixture is 0.3*NAME+0.7*NAME")
+    return _number(weight, "a weight", 1e-6, 1e6), _modified(name.strip(), layout, greedy)
+
+
+def _modified(name: str, layout: Layout, greedy: bool) -> Agent:
+    base, _, changes = name.strip().partition("@")
+    agent = _plain(base, layout, greedy)
+    for change in filter(None, changes.split(",")):
+        key, _, value = change.partition("=")
+        if key == "noise":
+            agent = Noisy(agent, _number(value, "noise", 0.0, 1.0))
+        elif key == "idle":
+            idle = _number(value, "idle", 0, MAX_IDLE)
+            if idle != int(idle):
+                raise InputError(f"idle is {value!r}; it takes a whole number of steps")
+            agent = Slow(agent, int(idle))
+        else:
+            raise InputError(f"unknown change {change!r} of {base!r}; allowed: noise=0..1, idle=0..{MAX_IDLE}")
+    return agent
+
+
+def _plain(name: str, layout: Layout, greedy: bool) -> Agent:
     if name in SIMPLE:
         return SIMPLE[name]()
-    if name.startswith("script:"):
-        return script(name.removeprefix("script:"), layout)
-    raise InputError(f"unknown agent {name!r}; known: {', '.join(SIMPLE)}")
+    if name.startswith(_SCRIPT):
+        return scripted.script(name.removeprefix(_SCRIPT), layout)
+    kind, _, where = name.partition(":")
+    if kind in cloned.SHIPPED:
+        return cloned.shipped(kind, where, layout, greedy=greedy)
+    path = Path(name)
+    if path.suffix == storage.SUFFIX or path.exists():
+        return _from_file(path, layout, greedy)
+    raise InputError(f"unknown agent {name!r}; {_HELP}")
+
+
+def _from_file(path: Path, layout: Layout, greedy: bool) -> Agent:
+    card, tensors = storage.read(path)
+    if card.kind not in _KINDS:
+        raise InputError(f"{path}: unknown kind of agent {card.kind!r}; known: {', '.join(_KINDS)}")
+    storage.check_kitchen(card, layout, path)
+    return _KINDS[card.kind](card, tensors, layout, path, greedy=greedy)
+
+
+def _number(text: str, what: str, least: float, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise InputError(f"{what} is {text!r}; it takes a number from {least:g} to {most:g}")
+    return number

@@ -1,6 +1,8 @@
 """A kitchen's fixed part: its grid, its orders, and the lookup tables that the rules read."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import SupportsInt
 
@@ -47,6 +49,12 @@ class Layout:
     def height(self) -> int:
         """Number of rows."""
         return len(self.rows)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for two layouts only if they are the same game, whatever its name and however long it lasts."""
+        rules = (self.rows, self.starts, sorted(map(astuple, self.orders)), self.cooking.value)
+        return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
     def cell(self, place: Place) -> int:
         """The number of the cell at (x, y)."""
