@@ -1,5 +1,7 @@
 """`cochef watch`: an episode in a file or in the terminal."""
 
+from pathlib import Path
+
 import imageio_ffmpeg
 import pytest
 from PIL import Image
@@ -62,6 +64,13 @@ def test_the_episode_can_be_cut_short(layout, tmp_path):
     assert frames_of_gif(path) == 3
 
 
+def test_the_tile_size_decides_the_size_of_the_picture(layout, tmp_path):
+    path = tmp_path / "state.png"
+    assert Watch(layout=layout, agents=AGENTS, out=path, tile_size=20).run() == 0
+    with Image.open(path) as picture:
+        assert picture.width == 5 * 20
+
+
 def test_the_same_seed_gives_the_same_episode_and_another_seed_another(layout, tmp_path):
     films = []
     for number, seed in enumerate((1, 1, 2)):
@@ -112,9 +121,11 @@ def test_a_file_that_cannot_be_written_is_an_error(layout, tmp_path, ending):
         ({"steps": 0}, "steps 0; allowed: 1 and more"),
         ({"speed": 0.0}, "speed 0; allowed: above 0"),
         ({"speed": float("nan")}, "speed nan; allowed: above 0"),
+        ({"tile_size": 1, "out": Path("state.png")}, "tile size 1; allowed: 16 to 256 pixels"),
         ({"seed": -1}, "seed -1; allowed: 0 to 4294967295"),
     ],
 )
-def test_what_cannot_be_played_is_an_error_that_says_why(layout, wrong, complaint):
+def test_what_cannot_be_played_is_an_error_that_says_why(layout, wrong, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=complaint):
         Watch(**{"layout": layout, **wrong}).run()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -46,7 +47,7 @@ class Watch:
     """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
 
     agents: tuple[str, str] = ("random", "random")
-    """Who plays chef 1 and chef 2."""
+    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery."""
 
     seed: int = 0
     """The same seed gives the same episode."""
@@ -60,6 +61,9 @@ class Watch:
     out: Path | None = None
     """Write to this file instead: .gif or .mp4 for the episode, .png for its last state."""
 
+    tile_size: int = 64
+    """Pixels that a cell of the kitchen takes in the file."""
+
     def run(self) -> int:
         """Play the episode and show it."""
         self._check()
@@ -68,7 +72,7 @@ class Watch:
         layout = layouts.get(self.layout)
         moments = islice(play(layout, self.agents, self.seed), None if self.steps is None else self.steps + 1)
         if self.out is not None:
-            write(layout, moments, self.out, self.speed)
+            write(layout, moments, self.out, self.speed, self.tile_size)
             Console(highlight=False, soft_wrap=True).print(f"written: {self.out}", markup=False)
         else:
             show(layout, moments, self.agents, self.speed)
@@ -100,12 +104,12 @@ def play(layout: "Layout", agents: tuple[str, str], seed: int) -> Iterator["Mome
     return moments(record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1))
 
 
-def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: float) -> None:
+def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: float, tile_size: int) -> None:
     """Write the moments in the form that the file's ending asks for."""
     from cochef.kitchen.render import render_state, save_gif, save_mp4, save_png
 
     def picture(moment: "Moment") -> "Image":
-        return render_state(layout, moment.state, score=moment.score, wants=moment.wants)
+        return render_state(layout, moment.state, score=moment.score, wants=moment.wants, tile_size=tile_size)
 
     match path.suffix.lower():
         case ".gif":
@@ -118,13 +122,13 @@ def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: floa
 
 
 def show(layout: "Layout", moments: Iterator["Moment"], agents: tuple[str, str], speed: float) -> None:
-    """Play the moments in the terminal; only the last one if the output goes elsewhere."""
+    """Play the moments in the terminal until they end or Ctrl-C; only the last one if the output goes elsewhere."""
     console = Console(highlight=False)
     if not console.is_terminal:
         *_, last = moments
         console.print(view(layout, last, agents))
         return
-    with Live(console=console, auto_refresh=False) as live:
+    with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:
         for moment in moments:
             live.update(view(layout, moment, agents), refresh=True)
             time.sleep(1 / speed)
