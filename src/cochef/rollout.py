@@ -152,13 +152,18 @@ def _episode(
         if (seats[:, seat] == who).any()
     ]
 
+    @_over_kitchens
+    def advance(state: State, actions: Int[Array, "2"]) -> Step:
+        after, outcome = step(layout, state, actions)
+        return Step(state, actions, outcome, after)
+
     def tick(carry: tuple, _: None) -> tuple[tuple, Any]:
         state, memories, seen = carry
         acted = [player.act(state, memory, keys) for player, memory in zip(players, memories, strict=True)]
         actions = jnp.stack([_assemble(players, acted, seat) for seat in range(SEATS)])
-        after, outcome = _over_kitchens(partial(step, layout))(state, actions)
-        seen, kept = see(seen, Step(state, actions, outcome, after))
-        return (after, [memory for _, memory in acted], seen), kept
+        now = advance(state, actions)
+        seen, kept = see(seen, now)
+        return (now.after, [memory for _, memory in acted], seen), kept
 
     memories = [player.begin(keys) for player in players]
     (last, _, seen), kept = jax.lax.scan(tick, (states, memories, seen), length=layout.horizon)
