@@ -128,4 +128,4 @@ def test_a_file_that_cannot_be_written_is_an_error(layout, tmp_path, ending):
 def test_what_cannot_be_played_is_an_error_that_says_why(layout, wrong, complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=complaint):
-        Watch(**{"layout": layout, **wrong}).run()
+        Watch(**{"layout": layout, "agents": AGENTS, **wrong}).run()
