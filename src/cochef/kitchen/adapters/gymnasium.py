@@ -1,7 +1,7 @@
 """The kitchen as a Gymnasium environment: one chef learns, a given partner plays the other."""
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -21,6 +21,7 @@ except ImportError as error:
 ENVIRONMENT_ID = "CoChef/Kitchen-v0"
 
 
+@runtime_checkable
 class Partner(Protocol):
     """Acts for the other chef. As its decisions are compiled, it has to be a JAX tree of its parameters."""
 

@@ -1,0 +1,272 @@
+import dataclasses
+import importlib
+import sys
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+from cochef.agents.agent import Random, Stay
+from cochef.errors import InputError
+from cochef.kitchen import layouts
+from cochef.kitchen.adapters.gymnasium import ENVIRONMENT_ID, KitchenWithPartner
+from cochef.kitchen.adapters.jaxmarl import MultiAgentKitchen
+from cochef.kitchen.adapters.pettingzoo import ParallelKitchen
+from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.dynamics import step
+from cochef.kitchen.features import features
+from cochef.kitchen.observation import compact, grid
+from cochef.kitchen.state import start
+
+VIEWS = {"grid": grid, "compact": compact, "features": features}
+ONION_FROM_THE_EAST = (Action.EAST, Action.INTERACT)  # for chef_1 of the cramped room
+
+each_layout = pytest.mark.parametrize("name", layouts.names())
+each_view = pytest.mark.parametrize("view", VIEWS)
+
+
+@each_layout
+def test_pettingzoo_finds_no_fault_with_the_parallel_environment(name):
+    parallel_api_test(ParallelKitchen(name), num_cycles=1000)
+
+
+@each_layout
+def test_pettingzoo_finds_the_parallel_environment_deterministic(name):
+    parallel_seed_test(lambda: ParallelKitchen(name))
+
+
+@each_layout
+def test_gymnasium_finds_no_fault_with_the_environment_and_its_pictures(name):
+    check_env(gymnasium.make(ENVIRONMENT_ID, layout=name, partner=Random()).unwrapped)
+
+
+@each_view
+def test_the_conformance_tests_pass_with_every_observation(view):
+    parallel_api_test(ParallelKitchen("many_orders", view), num_cycles=20)
+    check_env(gymnasium.make(ENVIRONMENT_ID, layout="many_orders", partner=Random(), observation=view).unwrapped)
+
+
+@each_view
+def test_observations_are_those_of_each_chef(view):
+    layout = layouts.get("cramped_room")
+    expected = np.asarray(VIEWS[view](layout, start(layout)))
+    seen, _ = ParallelKitchen(layout, view).reset()
+    for seat in (0, 1):
+        chef = f"chef_{seat}"
+        alone, _ = KitchenWithPartner(layout, Stay(), seat, view).reset()
+        mapped, _ = MultiAgentKitchen(layout, view).reset(jax.random.key(0))
+        for observation in (seen[chef], alone, np.asarray(mapped[chef])):
+            np.testing.assert_array_equal(observation, expected[seat], strict=True)
+
+
+@each_view
+@pytest.mark.parametrize("name", ["blocked_corridor", "many_orders"])
+def test_the_views_of_a_long_game_stay_within_their_space(name, view):
+    env = ParallelKitchen(name, view)
+    env.reset()
+    for joint in np.random.default_rng(0).integers(len(Action), size=(100, 2)):
+        views, *_ = env.step(dict(zip(env.possible_agents, joint, strict=True)))
+        assert all(env.observation_space(chef).contains(views[chef]) for chef in views)
+
+
+def test_both_chefs_get_the_teams_reward_and_read_their_own_part_in_their_info():
+    env = ParallelKitchen("cramped_room")
+    env.reset()
+    total = 0.0
+    for first, second in _one_soup_by_chef_1():
+        _, rewards, _, _, infos = env.step({"chef_0": first, "chef_1": second})
+        total += rewards["chef_0"]
+        assert rewards["chef_0"] == rewards["chef_1"]
+    assert total == 20.0
+    assert infos["chef_0"] == {"own_reward": 0.0, "events": []}
+    assert infos["chef_1"] == {"own_reward": 20.0, "events": ["delivery"]}
+
+
+def _one_soup_by_chef_1():
+    """Joint actions for the cramped room: chef 0 steps aside, chef 1 cooks, plates and delivers a soup."""
+    north, south, east, west, stay, use = Action
+    fetch_and_place = [east, use, west, north, use, east]
+    plate = [south, west, west, south, use, east, north, north, use]
+    deliver = [east, south, south, use]
+    alone = [*fetch_and_place * 3, *[stay] * 12, *plate, *deliver]
+    return list(zip([north, *[stay] * (len(alone) - 1)], alone, strict=True))
+
+
+def test_the_horizon_is_a_truncation_and_no_termination_in_pettingzoo():
+    layout = layouts.get("cramped_room")
+    env = ParallelKitchen(layout)
+    env.reset()
+    for time in range(1, layout.horizon + 1):
+        _, _, terminated, truncated, _ = env.step({"chef_0": Action.STAY, "chef_1": Action.STAY})
+        last = time == layout.horizon
+        assert terminated == {"chef_0": False, "chef_1": False}
+        assert truncated == {"chef_0": last, "chef_1": last}
+        assert env.agents == ([] if last else ["chef_0", "chef_1"])
+    with pytest.raises(InputError, match="no episode is running; call reset"):
+        env.step({"chef_0": Action.STAY, "chef_1": Action.STAY})
+
+
+def test_the_horizon_is_a_truncation_and_no_termination_in_gymnasium():
+    layout = layouts.get("cramped_room")
+    env = KitchenWithPartner(layout, Stay())
+    env.reset(seed=0)
+    ends = [env.step(Action.STAY)[2:4] for _ in range(layout.horizon)]
+    assert ends == [(False, False)] * (layout.horizon - 1) + [(False, True)]
+    with pytest.raises(InputError, match="the episode ended after 400 steps; call reset"):
+        env.step(Action.STAY)
+
+
+def test_the_horizon_is_a_truncation_in_the_jaxmarl_signature_and_the_next_episode_begins():
+    env = MultiAgentKitchen("cramped_room")
+    key, stay = jax.random.key(0), dict.fromkeys(env.agents, jnp.int32(Action.STAY))
+    begin_views, begin = env.reset(key)
+    state = dataclasses.replace(begin, time=jnp.int32(env.layout.horizon - 2))
+    for last in (False, True):
+        _, after, _, ends, told = env.step_env(key, state, stay)
+        views, state, _, dones, infos = env.step(key, state, stay)
+        assert {key: bool(done) for key, done in dones.items()} == dict.fromkeys(["chef_0", "chef_1", "__all__"], last)
+        assert bool(infos["truncated"]) is last
+        assert _equal((ends, told), (dones, infos))
+    assert int(after.time) == env.layout.horizon
+    assert _equal((views, state), (begin_views, begin))
+
+
+def test_one_seed_gives_one_episode_and_seats_and_partners_vary_with_it():
+    env = KitchenWithPartner("cramped_room", Random())
+
+    def play(seed):
+        observation, info = env.reset(seed=seed)
+        return info["seat"], [observation.tolist()] + [env.step(Action.STAY)[0].tolist() for _ in range(20)]
+
+    episodes = [play(seed) for seed in range(8)]
+    assert episodes == [play(seed) for seed in range(8)]
+    assert {seat for seat, _ in episodes} == {0, 1}
+    assert len({str(views) for _, views in episodes}) == len(episodes)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_given_seat_is_kept_and_the_partner_plays_the_other(seat):
+    env = KitchenWithPartner("cramped_room", Stay(), seat)
+    for seed in range(4):
+        assert env.reset(seed=seed)[1] == {"seat": seat}
+    opposite = KitchenWithPartner("cramped_room", Stay(), 1 - seat)
+    opposite.reset()
+    action = Action.NORTH if seat == 0 else Action.WEST
+    moved, *_ = env.step(action)
+    other_moved, *_ = opposite.step(action)
+    assert moved.tolist() != other_moved.tolist()
+
+
+def test_the_learner_reads_what_it_did_itself():
+    env = KitchenWithPartner("cramped_room", Stay(), seat=1)
+    env.reset(seed=0)
+    *_, turned = env.step(Action.EAST)
+    *_, took = env.step(Action.INTERACT)
+    assert turned == {"own_reward": 0.0, "events": [], "seat": 1}
+    assert took["events"] == ["pickup_onion_from_dispenser"]
+
+
+@pytest.mark.parametrize("name", ["cramped_room", "many_orders", "counter_circuit_multi"])
+def test_the_jaxmarl_signature_compiled_and_mapped_equals_stepping_the_rules(name):
+    env, layout = MultiAgentKitchen(name), layouts.get(name)
+    kitchens, steps = 4, 25
+    keys = jax.random.split(jax.random.key(0), kitchens)
+    step_all, step_one = jax.jit(jax.vmap(env.step)), jax.jit(step, static_argnums=0)
+    _, states = jax.vmap(env.reset)(keys)
+    singles = [start(layout)] * kitchens
+    for joint in np.random.default_rng(0).integers(len(Action), size=(steps, kitchens, 2)).astype(np.int32):
+        views, states, rewards, dones, infos = step_all(keys, states, {"chef_0": joint[:, 0], "chef_1": joint[:, 1]})
+        singles, outcomes = zip(*(step_one(layout, *pair) for pair in zip(singles, joint, strict=True)), strict=True)
+        after, outcome = _stack(singles), _stack(outcomes)
+        assert _equal(states, after)
+        assert _equal((infos["own_reward"], infos["events"]), (outcome.reward, outcome.events))
+        assert _equal(rewards, dict.fromkeys(env.agents, outcome.reward.sum(axis=1)))
+        assert _equal(views, jax.vmap(env.get_obs)(after))
+        assert not dones["__all__"].any()
+
+
+def _stack(trees):
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _equal(one, other):
+    same = jax.tree.map(lambda a, b: a.dtype == b.dtype and bool((a == b).all()), one, other)
+    return all(jax.tree.leaves(same))
+
+
+def test_equal_kitchens_share_their_compiled_programs():
+    assert hash(MultiAgentKitchen("cramped_room")) == hash(MultiAgentKitchen("cramped_room"))
+    assert MultiAgentKitchen("cramped_room") == MultiAgentKitchen("cramped_room")
+    assert MultiAgentKitchen("cramped_room") != MultiAgentKitchen("cramped_room", "grid")
+
+
+def test_spaces_of_the_jaxmarl_signature_can_be_sampled_and_mapped():
+    env = MultiAgentKitchen("cramped_room", "features")
+    keys = jax.random.split(jax.random.key(0), 100)
+    actions = jax.vmap(env.action_space("chef_0").sample)(keys)
+    assert set(actions.tolist()) == set(range(env.action_space("chef_0").n))
+    assert jax.vmap(env.action_space("chef_0").contains)(actions).all()
+    for view in VIEWS:
+        space = MultiAgentKitchen("cramped_room", view).observation_space("chef_1")
+        sample = jax.vmap(space.sample)(keys[:3])
+        assert sample.shape[1:] == space.shape
+        assert sample.dtype == space.dtype
+        assert space.contains(sample)
+    assert env.num_agents == len(env.agents) == 2
+
+
+def test_events_of_the_jaxmarl_signature_follow_the_enumeration():
+    env = MultiAgentKitchen("cramped_room")
+    key = jax.random.PRNGKey(0)  # the older form of a key, as JaxMARL's own programs pass it
+    _, state = env.reset(key)
+    for action in ONION_FROM_THE_EAST:
+        _, state, _, _, infos = env.step(key, state, {"chef_0": Action.STAY, "chef_1": action})
+    assert [Event(event) for event in np.flatnonzero(infos["events"][1])] == [Event.PICKUP_ONION_FROM_DISPENSER]
+    assert all(bool(allowed.all()) for allowed in env.get_avail_actions(state).values())
+
+
+def test_a_kitchen_is_drawn_as_text_or_as_a_picture():
+    env = ParallelKitchen("cramped_room", render_mode="ansi")
+    env.reset()
+    assert env.render().splitlines()[1] == "O           2^  O"
+    picture = ParallelKitchen("cramped_room", render_mode="rgb_array").render()
+    assert (picture.dtype, picture.ndim, picture.shape[2]) == (np.uint8, 3, 3)
+    assert ParallelKitchen("cramped_room").render() is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ParallelKitchen("cramped"), "unknown layout 'cramped'; known: asymmetric_advantages, "),
+        (lambda: ParallelKitchen("cramped_room", "pixels"), "unknown observation 'pixels'; known: grid, compact, fe"),
+        (lambda: ParallelKitchen("cramped_room", render_mode="human"), "unknown render mode 'human'; known: rgb_arr"),
+        (lambda: KitchenWithPartner("cramped_room", Stay(), 2), "seat is 2; it takes 0, 1, or None"),
+        (lambda: KitchenWithPartner("cramped_room", Stay()).step(0), "no episode is running; call reset"),
+        (lambda: _step_anew({"chef_0": 6, "chef_1": 0}), "the action of chef_0 is 6; allowed: 0 north, 1 south, "),
+        (lambda: _step_anew({"chef_0": 0, "chef_1": "stay"}), "the action of chef_1 is 'stay'; allowed: 0 north"),
+        (lambda: _step_anew({"chef_0": 0}), "actions for chef_0; it takes chef_0 and chef_1"),
+        (lambda: _step_anew({}), "actions for nobody; it takes chef_0 and chef_1"),
+    ],
+)
+def test_wrong_use_gets_an_error_that_says_what_is_allowed(make, message):
+    with pytest.raises(InputError) as error:
+        make()
+    assert message in str(error.value)
+
+
+def _step_anew(actions):
+    env = ParallelKitchen("cramped_room")
+    env.reset()
+    env.step(actions)
+
+
+@pytest.mark.parametrize("package", ["pettingzoo", "gymnasium"])
+def test_without_the_extra_the_error_names_what_to_install(package, monkeypatch):
+    monkeypatch.delitem(sys.modules, f"cochef.kitchen.adapters.{package}")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf'{package} is not installed.*pip install "cochef\[envs\]"'):
+        importlib.import_module(f"cochef.kitchen.adapters.{package}")
