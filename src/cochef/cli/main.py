@@ -6,15 +6,26 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from cochef.cli.clone import Clone
 from cochef.cli.doctor import Doctor
+from cochef.cli.evaluate import Evaluate, ShowTable
+from cochef.cli.human import Human
 from cochef.cli.layouts import Layouts
+from cochef.cli.partners import Partners
 from cochef.cli.replay import Replay
+from cochef.cli.watch import Watch
 from cochef.errors import InputError
 
 Command = (
-    Annotated[Doctor, tyro.conf.subcommand("doctor")]
-    | Annotated[Layouts, tyro.conf.subcommand("layouts")]
+    Annotated[Layouts, tyro.conf.subcommand("layouts")]
+    | Annotated[Watch, tyro.conf.subcommand("watch")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]
+    | Annotated[Partners, tyro.conf.subcommand("partners")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[ShowTable, tyro.conf.subcommand("table")]
+    | Annotated[Human, tyro.conf.subcommand("human")]
+    | Annotated[Clone, tyro.conf.subcommand("clone")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )
 
 

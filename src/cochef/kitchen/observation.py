@@ -1,7 +1,12 @@
 """What a chef sees, for both seats at once: a seat's own chef comes first.
 
-The grid (26 planes) and the compact vector hold small whole numbers as bytes; networks scale them.
+The grid (26 planes) and the compact vector hold small whole numbers as bytes; networks scale them. Both also take
+a state of many kitchens, if these are the last axis of all its arrays, and are then by far faster than mapped over
+kitchens. To that end every number that may show is computed once, as a row over the kitchens, and a fixed table
+per layout says which row goes where.
 """
+
+from collections.abc import Iterator, Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +24,16 @@ URGENT = 40  # steps before the end from which on it shows
 _ITEM_ENTRIES = 6
 _POT_ENTRIES = 2 * POT_CAPACITY + 3
 _TIME_ENTRIES = 2
+_TILE_PLANES = {
+    Tile.POT: 10,
+    Tile.COUNTER: 11,
+    Tile.ONION_DISPENSER: 12,
+    Tile.TOMATO_DISPENSER: 13,
+    Tile.DISH_DISPENSER: 14,
+    Tile.SERVING: 15,
+}
+
+Rows = Shaped[Array, "_ *kitchens"]
 
 
 def compact_sizes(layout: Layout) -> tuple[int, int, int, int, int]:
@@ -28,44 +43,56 @@ def compact_sizes(layout: Layout) -> tuple[int, int, int, int, int]:
     return chef, chef, pots * _POT_ENTRIES, counters * _ITEM_ENTRIES, _TIME_ENTRIES
 
 
-def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries"]:
+def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:
     """A vector per seat from which `decode` gives the whole state back.
 
     Own chef and other chef (cell and facing one-hot, hand), pots (counts as thermometers, lit, ready, time
     left), counters, and the steps left in blocks of 40 and the rest.
     """
-    own = jnp.concatenate(
-        [
-            state.chefs.cell[:, None] == jnp.asarray(layout.floor_cells),
-            state.chefs.facing[:, None] == jnp.arange(len(Direction)),
-            _item_entries(state.chefs.held),
-        ],
-        axis=1,
-        dtype=jnp.uint8,
-    )
-    rest = jnp.concatenate(
-        [
-            _pot_entries(layout, state.pots).ravel(),
-            _item_entries(state.counters).ravel(),
-            jnp.stack(jnp.divmod(layout.horizon - state.time, URGENT)),
-        ],
-        dtype=jnp.uint8,
-    )
-    return jnp.concatenate([own, own[::-1], jnp.broadcast_to(rest, (SEATS, rest.size))], axis=1)
+    chefs, pots = state.chefs, _ingredients_last(state.pots)
+    levels = range(1, POT_CAPACITY + 1)
+    rows = [
+        *(_one_hot(cell, layout.floor_cells) for cell in chefs.cell),
+        *(_one_hot(facing, np.arange(len(Direction))) for facing in chefs.facing),
+        *_item_entries(jnp.concatenate([chefs.held, state.counters])),
+        *(pots.contents[..., ingredient] >= level for ingredient in range(INGREDIENTS) for level in levels),
+        *(is_lit(pots), is_ready(layout, pots), time_left(layout, pots)),
+        *jnp.divmod(layout.horizon - state.time[None], URGENT),
+    ]
+    return _arranged(rows, _compact_order(layout))
 
 
-def _item_entries(items: Int[Array, " items"]) -> UInt8[Array, "items 6"]:
+def _compact_order(layout: Layout) -> Int[np.ndarray, "2 entries"]:
+    """Which of the rows above each entry of a seat's vector shows."""
+    floor, pots, counters = len(layout.floor_cells), len(layout.pot_cells), len(layout.counter_cells)
+    things = SEATS + counters
+    sizes = [SEATS * floor, SEATS * len(Direction), _ITEM_ENTRIES * things, _POT_ENTRIES * pots, _TIME_ENTRIES]
+    cells, facings, items, in_pots, time = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    items = items.reshape(_ITEM_ENTRIES, things).T
+    chefs = np.concatenate([cells.reshape(SEATS, -1), facings.reshape(SEATS, -1), items[:SEATS]], axis=1)
+    rest = [in_pots.reshape(_POT_ENTRIES, pots).T.ravel(), items[SEATS:].ravel(), time]
+    return np.stack([np.concatenate([chefs[seat], chefs[1 - seat], *rest]) for seat in range(SEATS)])
+
+
+def _one_hot(number: Int[Array, "*kitchens"], choices: np.ndarray) -> Rows:
+    return number == choices.reshape(-1, *(1,) * number.ndim)
+
+
+def _item_entries(items: Int[Array, "items *kitchens"]) -> list[Rows]:
     """Onion, tomato, dish, soup: which is it; and what is in the soup."""
-    contents = ingredients_of(items)
     kinds = [items == Item.ONION, items == Item.TOMATO, items == Item.DISH, is_soup(items)]
-    return jnp.stack([*kinds, contents[:, 0], contents[:, 1]], axis=1).astype(jnp.uint8)
+    contents = ingredients_of(items)
+    return [*kinds, *(contents[..., ingredient] for ingredient in range(INGREDIENTS))]
 
 
-def _pot_entries(layout: Layout, pots: Pot) -> UInt8[Array, "pots 9"]:
-    levels = jnp.arange(1, POT_CAPACITY + 1)
-    counts = [pots.contents[:, ingredient, None] >= levels for ingredient in range(INGREDIENTS)]
-    fire = jnp.stack([is_lit(pots), is_ready(layout, pots), time_left(layout, pots)], axis=1)
-    return jnp.concatenate([*counts, fire], axis=1, dtype=jnp.uint8)
+def _ingredients_last(pots: Pot) -> Pot:
+    """The pots of many kitchens in the form in which questions about them are asked."""
+    return Pot(jnp.moveaxis(pots.contents, 1, -1), pots.ticks)
+
+
+def _arranged(rows: Sequence[Rows], order: Int[np.ndarray, "..."]) -> UInt8[Array, "..."]:
+    """The rows, numbered through, in this order."""
+    return jnp.concatenate([row.astype(jnp.uint8) for row in rows])[order]
 
 
 def decode(layout: Layout, own_view: UInt8[Array, " entries"]) -> State:
@@ -97,57 +124,44 @@ def _decode_pots(layout: Layout, entries: Int[Array, "pots 9"]) -> Pot:
     return Pot(contents, jnp.where(lit > 0, cooking_time(layout, contents) - left, -1))
 
 
-def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26"]:
+def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26 *kitchens"]:
     """The 26 planes per seat that the paper's networks see; orders are not in it, policies are per layout."""
-    cells = jnp.arange(layout.height * layout.width)
-    stands = state.chefs.cell[:, None] == cells
-    looks = stands[:, None] & (state.chefs.facing[:, None] == jnp.arange(len(Direction)))[..., None]
-    urgent = jnp.broadcast_to(layout.horizon - state.time < URGENT, (1, cells.size))
-    shared = jnp.concatenate(
-        [_tile_planes(layout), _pot_and_item_planes(layout, state, stands), urgent], dtype=jnp.uint8
-    )
-    seen_by = [
-        jnp.concatenate([stands[seat], stands[1 - seat], looks[seat].ravel(), looks[1 - seat].ravel()])
-        for seat in range(SEATS)
-    ]
-    own = jnp.stack(seen_by).astype(jnp.uint8).reshape(SEATS, -1, cells.size)
-    views = jnp.concatenate([own, jnp.broadcast_to(shared, (SEATS, *shared.shape))], axis=1)
-    return views.reshape(SEATS, PLANES, layout.height, layout.width).transpose(0, 2, 3, 1)
+    order = np.zeros((SEATS, layout.height * layout.width, PLANES), np.int32)
+    one = jnp.ones_like(state.time)[None]
+    urgent = layout.horizon - state.time[None] < URGENT
+    rows = [0 * one, one, urgent]
+    for tile, plane in _TILE_PLANES.items():
+        order[:, layout.cells_of(tile), plane] = 1
+    order[:, :, 25] = 2
+    for planes, cells, values in _shown(layout, state):
+        numbers = sum(map(len, rows)) + np.arange(len(cells))
+        for seat, plane in enumerate(planes):
+            order[seat, cells, plane] = numbers
+        rows.append(values)
+    return _arranged(rows, order.reshape(SEATS, layout.height, layout.width, PLANES))
 
 
-def _tile_planes(layout: Layout) -> np.ndarray:
-    tiles = (
-        Tile.POT,
-        Tile.COUNTER,
-        Tile.ONION_DISPENSER,
-        Tile.TOMATO_DISPENSER,
-        Tile.DISH_DISPENSER,
-        Tile.SERVING,
-    )
-    cells = np.arange(layout.height * layout.width)
-    return np.stack([np.isin(cells, layout.cells_of(tile)) for tile in tiles])
+def _shown(layout: Layout, state: State) -> Iterator[tuple[tuple[int, int], np.ndarray, Rows]]:
+    """Everything that changes from step to step: the plane it is on for each seat, at which cells, its values."""
+    floor = layout.floor_cells
+    stands = [_one_hot(cell, floor) for cell in state.chefs.cell]
+    for seat in range(SEATS):
+        yield (seat, 1 - seat), floor, stands[seat]
+        for direction in Direction:
+            planes = (2 + 4 * seat + direction, 2 + 4 * (1 - seat) + direction)
+            yield planes, floor, stands[seat] & (state.chefs.facing[seat] == direction)
 
+    carried = sum(jnp.where(stands[seat], state.chefs.held[seat], Item.NOTHING) for seat in range(SEATS))
+    onion, tomato, dish, plated, *contents = _item_entries(jnp.concatenate([carried, state.counters]))
+    item_cells = np.concatenate([floor, layout.counter_cells])
+    for plane, values in {18: contents[0], 19: contents[1], 21: plated, 22: dish, 23: onion, 24: tomato}.items():
+        yield (plane, plane), item_cells, values
 
-def _pot_and_item_planes(layout: Layout, state: State, stands: Shaped[Array, "2 cells"]) -> UInt8[Array, "9 cells"]:
-    """What pots hold and do, and what lies on counters or is carried, each at its cell."""
-    pots = state.pots
-    lit = _at(layout, layout.pot_cells, is_lit(pots))
-    in_pots = [_at(layout, layout.pot_cells, pots.contents[:, i]) for i in range(INGREDIENTS)]
-    items = _at(layout, layout.counter_cells, state.counters)
-    items += jnp.sum(jnp.where(stands, state.chefs.held[:, None], Item.NOTHING), axis=0)
-    plated = ingredients_of(items)
-    planes = [
-        *(jnp.where(lit, 0, count) for count in in_pots),
-        *(jnp.where(lit, count, 0) + plated[:, i] for i, count in enumerate(in_pots)),
-        _at(layout, layout.pot_cells, time_left(layout, pots)),
-        _at(layout, layout.pot_cells, is_ready(layout, pots)) | is_soup(items),
-        *(items == kind for kind in (Item.DISH, Item.ONION, Item.TOMATO)),
-    ]
-    return jnp.stack(planes).astype(jnp.uint8)
-
-
-def _at(layout: Layout, cells: np.ndarray, values: Shaped[Array, " n"]) -> Shaped[Array, " cells"]:
-    """A plane with `values` at `cells` and zero elsewhere."""
-    source = np.full(layout.height * layout.width, len(cells))
-    source[cells] = np.arange(len(cells))
-    return jnp.append(values, jnp.zeros(1, values.dtype))[source]
+    pots = _ingredients_last(state.pots)
+    lit = is_lit(pots)
+    for ingredient in range(INGREDIENTS):
+        count = pots.contents[..., ingredient]
+        yield (16 + ingredient, 16 + ingredient), layout.pot_cells, jnp.where(lit, 0, count)
+        yield (18 + ingredient, 18 + ingredient), layout.pot_cells, jnp.where(lit, count, 0)
+    yield (20, 20), layout.pot_cells, time_left(layout, pots)
+    yield (21, 21), layout.pot_cells, is_ready(layout, pots)

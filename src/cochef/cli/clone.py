@@ -1,0 +1,76 @@
+"""`cochef clone`: imitate the people of the recorded games."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from cochef.errors import InputError
+from cochef.learning.cloning import CloningConfig, CloningReport
+
+
+@dataclass
+class Clone:
+    """Train clones of people by behaviour cloning, per kitchen and half of the games (minutes on two cores).
+
+    The test half gives `human-proxy` (for measuring), the train half `human-clone`.
+    """
+
+    layouts: tuple[str, ...] = ()
+    """Kitchens whose players to clone; all that people played if none is given."""
+    out: Path = Path("runs/clones")
+    """Directory for the agent files and report.json."""
+    seed: int = 0
+    """Where all randomness comes from."""
+    config: CloningConfig = field(default_factory=CloningConfig)
+
+    def run(self) -> int:
+        """Clone, save and report."""
+        from cochef.compilation import keep_compiled
+        from cochef.human.games import Split, games
+        from cochef.kitchen import layouts
+        from cochef.learning import cloning
+
+        keep_compiled()
+        played = sorted({game.layout for game in games()})
+        for name in self.layouts:
+            if name not in played:
+                raise InputError(f"nobody played {name!r}; people played: {', '.join(played)}")
+        kinds = {Split.TEST: "human-proxy", Split.TRAIN: "human-clone"}
+        jobs = [(name, split) for name in self.layouts or played for split in kinds]
+        reports = []
+        for name, split in track(jobs, "cloning people", console=Console(stderr=True)):
+            layout = layouts.get(name)
+            network, report = cloning.clone(layout, split, self.config, self.seed)
+            cloning.save(self.out / f"{kinds[split]}-{name}.safetensors", layout, network, self.config, report)
+            reports.append(report)
+        (self.out / "report.json").write_text(json.dumps([asdict(report) for report in reports], indent=1) + "\n")
+        Console().print(_table(reports), f"agents in {self.out}")
+        return 0
+
+
+def _table(reports: list[CloningReport]) -> Table:
+    table = Table(
+        *(
+            "kitchen",
+            "half",
+            "examples",
+            "accuracy",
+            "majority",
+            "when acting",
+            "majority",
+            "loss",
+            "marginal",
+            "epoch",
+        ),
+        title="Clones on held-out stretches of the games (a random guess is right 1 time in 6)",
+    )
+    for report in reports:
+        shares = (report.accuracy, report.majority, report.acting_accuracy, report.acting_majority)
+        losses = (f"{report.loss:.2f}", f"{report.marginal_loss:.2f}")
+        percent = (f"{share:.1%}" for share in shares)
+        table.add_row(report.layout, report.split, str(report.examples), *percent, *losses, str(report.epoch))
+    return table

@@ -1,0 +1,1 @@
+"""Measuring how well agents cooperate."""

@@ -1,0 +1,141 @@
+"""What chefs do beyond scoring, counted per chef and episode while they play."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Event
+from cochef.kitchen.layout import Layout
+from cochef.kitchen.movement import in_front
+from cochef.pytree import pytree
+from cochef.rollout import Step, Tally, Tallying
+
+NOBODY = -1
+
+
+@pytree
+class Behaviour:
+    """An episode's tally and habits; each count has a chef axis. `giver` says who put down what lies on a counter."""
+
+    tally: Tally
+    correct_placements: Int[Array, "*kitchens 2"]  # a tomato into a pot begun with tomatoes only
+    wrong_placements: Int[Array, "*kitchens 2"]  # an onion into such a pot
+    soups_from_pot: Int[Array, "*kitchens 2 pots"]
+    handed_over: Int[Array, "*kitchens 2"]  # put on a counter, and picked up there by the other chef
+    onions_passed: Int[Array, "*kitchens 2 counters"]  # onions among these, by counter
+    collisions: Int[Array, "*kitchens 2"]  # wanted to walk onto floor and could not
+    idle: Int[Array, "*kitchens 2"]  # steps in which neither place, facing nor hand changed
+    giver: Int[Array, "*kitchens counters"]
+
+
+class Observing:
+    """Watches score, events and behaviours."""
+
+    def begin(self, layout: Layout) -> Behaviour:
+        """Nothing seen yet."""
+        pots, counters = len(layout.pot_cells), len(layout.counter_cells)
+        none = jnp.zeros(SEATS, jnp.int32)
+        return Behaviour(
+            tally=Tallying().begin(layout),
+            correct_placements=none,
+            wrong_placements=none,
+            soups_from_pot=jnp.zeros((SEATS, pots), jnp.int32),
+            handed_over=none,
+            onions_passed=jnp.zeros((SEATS, counters), jnp.int32),
+            collisions=none,
+            idle=none,
+            giver=jnp.full(counters, NOBODY, jnp.int32),
+        )
+
+    def see(self, layout: Layout, seen: Behaviour, step: Step) -> Behaviour:
+        """One more step."""
+        fronts = in_front(layout, step.state.chefs)
+        events = step.outcome.events
+        at_pot = fronts[:, None] == jnp.asarray(layout.pot_cells)
+        correct, wrong = _placements(at_pot, events, step.state.pots.contents)
+        passed, giver = _hand_overs(layout, fronts, events, seen.giver)
+        onions = passed & events[::-1, Event.PICKUP_ONION_FROM_COUNTER, None]
+        return Behaviour(
+            tally=Tallying().see(layout, seen.tally, step),
+            correct_placements=seen.correct_placements + correct,
+            wrong_placements=seen.wrong_placements + wrong,
+            soups_from_pot=seen.soups_from_pot + (at_pot & events[:, Event.SOUP_PICKUP, None]),
+            handed_over=seen.handed_over + passed.any(axis=1),
+            onions_passed=seen.onions_passed + onions,
+            collisions=seen.collisions + _collisions(layout, step),
+            idle=seen.idle + _idle(step),
+            giver=giver,
+        )
+
+
+OBSERVING = Observing()
+
+
+def _placements(
+    at_pot: Bool[Array, "2 pots"], events: Bool[Array, "2 events"], contents: Int[Array, "pots 2"]
+) -> tuple[Bool[Array, "2"], Bool[Array, "2"]]:
+    """Whether each chef put a tomato, or an onion, into a pot partly filled with tomatoes."""
+    potted = jnp.stack([events[:, Event.POTTING_ONION], events[:, Event.POTTING_TOMATO]], axis=1)
+    by_first = at_pot[0, :, None] & potted[0]
+    found = jnp.stack([contents, contents + by_first])  # seat 1 finds what seat 0 left
+    begun = (found[..., 0] == 0) & (found[..., 1] > 0) & (found[..., 1] < POT_CAPACITY)
+    there = (at_pot & begun).any(axis=1)
+    return there & potted[:, 1], there & potted[:, 0]
+
+
+def _hand_overs(
+    layout: Layout, fronts: Int[Array, "2"], events: Bool[Array, "2 events"], giver: Int[Array, " counters"]
+) -> tuple[Bool[Array, "2 counters"], Int[Array, " counters"]]:
+    """By giver: which counters passed an item to the other chef in this step; and who has put what lies there now."""
+    puts = events[:, Event.PUT_ONION_ON_COUNTER : Event.PUT_SOUP_ON_COUNTER + 1].any(axis=1)
+    takes = events[:, Event.PICKUP_ONION_FROM_COUNTER : Event.PICKUP_SOUP_FROM_COUNTER + 1].any(axis=1)
+    here = fronts[:, None] == jnp.asarray(layout.counter_cells)
+    passed: list[Bool[Array, " counters"]] = [jnp.zeros(giver.shape, bool)] * SEATS
+    for seat in range(SEATS):
+        passed[1 - seat] = here[seat] & takes[seat] & (giver == 1 - seat)
+        giver = jnp.where(here[seat] & puts[seat], seat, jnp.where(here[seat] & takes[seat], NOBODY, giver))
+    return jnp.stack(passed), giver
+
+
+def _collisions(layout: Layout, step: Step) -> Bool[Array, "2"]:
+    walks = step.actions < Action.STAY
+    ahead = step.state.chefs.cell + jnp.asarray(layout.steps)[jnp.where(walks, step.actions, 0)]
+    return walks & jnp.asarray(layout.is_floor)[ahead] & (step.after.chefs.cell == step.state.chefs.cell)
+
+
+def _idle(step: Step) -> Bool[Array, "2"]:
+    before, after = step.state.chefs, step.after.chefs
+    same = (before.cell == after.cell) & (before.facing == after.facing) & (before.held == after.held)
+    return same & ~step.outcome.events.any(axis=1)
+
+
+def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
+    """The behaviours as columns with axes [episode, chef], by name."""
+    middle_pot = len(layout.pot_cells) // 2
+    inner = [y not in (0, layout.height - 1) for _, y in map(layout.place, layout.counter_cells)]
+    columns = {
+        "correct_placements": behaviour.correct_placements,
+        "wrong_placements": behaviour.wrong_placements,
+        "soups_from_middle_pot": behaviour.soups_from_pot[..., middle_pot],
+        "onions_passed_over_counter": behaviour.onions_passed[..., np.array(inner)].sum(axis=-1),
+        "handed_over": behaviour.handed_over,
+        "collisions": behaviour.collisions,
+        "idle": behaviour.idle,
+    }
+    return {name: np.asarray(column) for name, column in columns.items()}
+
+
+def own_share(counts: np.ndarray) -> np.ndarray:
+    """Each chef's share of what both did, [episode, chef]; not a number where nobody did it."""
+    total = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+
+
+def self_cooking(events: np.ndarray) -> np.ndarray:
+    """The share of the placements into pots that each chef made: [episode, chef]."""
+    return own_share(events[..., Event.PLACEMENT_IN_POT].astype(float))
+
+
+def self_delivery(events: np.ndarray) -> np.ndarray:
+    """The share of the deliveries that each chef made: [episode, chef]."""
+    return own_share(events[..., Event.DELIVERY].astype(float))

@@ -1,0 +1,93 @@
+"""Any agents with any partners, both seats, many episodes, in one compiled program per kitchen."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from cochef.agents import cloned, names, scripted
+from cochef.errors import InputError
+from cochef.evaluation.behaviours import OBSERVING, Behaviour, counts
+from cochef.evaluation.records import Records
+from cochef.kitchen.constants import SEATS, Event
+from cochef.kitchen.layout import Layout
+from cochef.learning.utilities import as_vector, shaping
+from cochef.rollout import watch
+
+_LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Somebody to measure: the label in tables, the agent's name, and which training seed of the label it is."""
+
+    label: str
+    name: str
+    seed: int = 0
+
+
+def players(texts: Iterable[str]) -> list[Player]:
+    """Players from text: NAME, or LABEL=NAME;NAME;... for the training seeds of one method."""
+    found: list[Player] = []
+    for text in texts:
+        match = _LABELLED.fullmatch(text)
+        label, rest = match.groups() if match else (text, text)
+        found += [Player(label, name, seed) for seed, name in enumerate(rest.split(";"))]
+    twice = {(p.label, p.seed) for p in found if sum((q.label, q.seed) == (p.label, p.seed) for q in found) > 1}
+    if twice:
+        raise InputError(f"label {min(twice)[0]!r} is given twice; give each its own, or LABEL=NAME;NAME for seeds")
+    return found
+
+
+def unseen_partners(layout: Layout) -> list[str]:
+    """All the partners of a kitchen that nobody trains with: its scripts, and the human proxy if there is one."""
+    proxies = [f"human-proxy:{layout.name}"] if layout.name in cloned.layouts_of("human-proxy") else []
+    return [f"script:{name}" for name in scripted.names_for(layout)] + proxies
+
+
+def evaluate(
+    layout: Layout,
+    agents: Sequence[Player],
+    partners: Sequence[Player],
+    *,
+    episodes: int = 100,
+    seed: int = 0,
+    greedy: bool = False,
+) -> Records:
+    """Let every agent play with every partner in both seats; a record of every episode."""
+    everybody = tuple(names.load(player.name, layout, greedy=greedy) for player in (*agents, *partners))
+    rows = [(a, p, seat) for a in range(len(agents)) for p in range(len(partners)) for seat in range(SEATS)]
+    seated = [(a, len(agents) + p) if seat == 0 else (len(agents) + p, a) for a, p, seat in rows]
+    matches = tuple((first, second, episodes) for first, second in seated)
+    seen = jax.device_get(watch(layout, everybody, matches, jax.random.key(seed), OBSERVING))
+    own_seat = np.repeat([seat for *_, seat in rows], episodes)
+    return Records(
+        {
+            "agent": np.repeat([agents[a].label for a, _, _ in rows], episodes),
+            "agent_seed": np.repeat([agents[a].seed for a, _, _ in rows], episodes),
+            "partner": np.repeat([partners[p].label for _, p, _ in rows], episodes),
+            "partner_seed": np.repeat([partners[p].seed for _, p, _ in rows], episodes),
+            "seat": own_seat,
+            "episode": np.tile(np.arange(episodes), len(rows)),
+            **_measured(layout, seen, own_seat),
+        }
+    )
+
+
+def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores, shaped rewards, events and behaviours, of the agent and of its partner."""
+    events = np.asarray(seen.tally.events)
+    by_chef = {
+        "reward": np.asarray(seen.tally.reward),
+        "shaped": events @ as_vector(shaping(layout)),
+        **{event.label: events[..., event] for event in Event},
+        **counts(layout, seen),
+    }
+    episode = np.arange(len(own_seat))
+    columns = {"score": np.asarray(seen.tally.score)}
+    for name, column in by_chef.items():
+        columns[f"agent_{name}"] = column[episode, own_seat]
+        columns[f"partner_{name}"] = column[episode, 1 - own_seat]
+    return columns

@@ -1,0 +1,63 @@
+"""Summaries of scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+_RESAMPLES = 2_000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What many episodes came to."""
+
+    mean: float
+    seed_deviation: float  # standard deviation of the means of the training seeds; 0 with one seed
+    standard_error: float  # of the mean, over episodes
+    iqm: float  # interquartile mean
+    low: float  # 95% interval of it, by stratified bootstrap
+    high: float
+    seeds: int
+    episodes: int
+
+
+def interquartile_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
+    """The mean of the middle half along an axis."""
+    return stats.trim_mean(values, 0.25, axis=axis)
+
+
+def summarise(scores: np.ndarray, seeds: np.ndarray, strata: np.ndarray, seed: int = 0) -> Summary:
+    """Summarise scores of episodes, given each one's training seed and stratum (such as seed and seat)."""
+    means = np.array([scores[seeds == one].mean() for one in np.unique(seeds)])
+    low, high = _interval(scores, strata, seed)
+    return Summary(
+        mean=float(scores.mean()),
+        seed_deviation=float(means.std(ddof=1)) if len(means) > 1 else 0.0,
+        standard_error=float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0,
+        iqm=float(interquartile_mean(scores)),
+        low=low,
+        high=high,
+        seeds=len(means),
+        episodes=len(scores),
+    )
+
+
+def _interval(scores: np.ndarray, strata: np.ndarray, seed: int) -> tuple[float, float]:
+    """Resample within strata, so that every seed and seat keeps its weight."""
+    generator = np.random.default_rng(seed)
+    groups = [scores[strata == one] for one in np.unique(strata)]
+    resampled = [group[generator.integers(len(group), size=(_RESAMPLES, len(group)))] for group in groups]
+    estimates = interquartile_mean(np.concatenate(resampled, axis=1), axis=1)
+    low, high = np.quantile(estimates, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return float(low), float(high)
+
+
+def event_difference(counts: np.ndarray) -> np.ndarray:
+    """How different each policy is from the one most like it, by normalised event counts [policies, events]."""
+    most = counts.max(axis=0)
+    scaled = np.divide(counts, most, out=np.zeros(counts.shape), where=most > 0)
+    distance = np.abs(scaled[:, None] - scaled[None]).sum(axis=-1)
+    np.fill_diagonal(distance, np.inf)
+    return distance.min(axis=1)
