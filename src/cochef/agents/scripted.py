@@ -226,7 +226,7 @@ class Scripted(eqx.Module):
         else:
             bring = scene.is_lit if delivers else scene.has_room
         by_phase = {_PUT_DOWN: takes_it, _TAKE: offered, _BRING: bring, _SERVE: jnp.asarray(self._is(Tile.SERVING))}
-        valid = jnp.select([phase == key for key in by_phase], list(by_phase.values()))
+        valid = jnp.select([phase == key for key in by_phase], list(by_phase.values()), default=False)
         return phase, valid, serves if delivers else hand == task.item
 
     def _choose_goal(
