@@ -20,6 +20,7 @@ from cochef.kitchen.dynamics import Outcome, step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import State, start
 from cochef.pytree import pytree
+from cochef.randomness import fast
 
 Match = tuple[int, int, int]  # which agent sits in seat 0, which in seat 1, and in how many kitchens
 Seen = Any  # a tree of arrays that a watcher carries through an episode
@@ -56,7 +57,7 @@ class Tally:
     events: Int[Array, "*kitchens 2 events"]
 
     @property
-    def score(self) -> Float[Array, "*kitchens"]:
+    def score(self) -> Float[Array | np.ndarray, "*kitchens"]:
         """The team's task reward."""
         return self.reward.sum(axis=-1)
 
@@ -85,7 +86,7 @@ class Recording:
     outcomes: Outcome
 
     @property
-    def score(self) -> Float[Array, " kitchens"]:
+    def score(self) -> Float[Array | np.ndarray, " kitchens"]:
         """The task reward of each episode."""
         return self.outcomes.reward.sum(axis=(0, 2))
 
@@ -105,14 +106,14 @@ def watch(
 
     seats = _seats(matches, len(agents))
     begin = jax.tree.map(partial(_repeat, len(seats)), watcher.begin(layout))
-    _, seen, _ = _episode(layout, agents, seats, jax.random.split(key, len(seats)), begin, see)
+    _, seen, _ = _episode(layout, agents, seats, jax.random.split(fast(key), len(seats)), begin, see)
     return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), seen)
 
 
 @partial(jax.jit, static_argnames=("layout", "kitchens"))
 def record(layout: Layout, agents: tuple[Agent, Agent], key: Key[Array, ""], kitchens: int) -> Recording:
     """Let two agents play an episode in each of some kitchens, and keep every step."""
-    seats, keys = _seats(((0, 1, kitchens),), SEATS), jax.random.split(key, kitchens)
+    seats, keys = _seats(((0, 1, kitchens),), SEATS), jax.random.split(fast(key), kitchens)
     last, _, steps = _episode(layout, agents, seats, keys, (), lambda seen, step: (seen, step))
     states = jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), steps.state, last)
     kept = (states, steps.actions, steps.outcome)

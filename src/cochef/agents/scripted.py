@@ -251,7 +251,8 @@ class Scripted(eqx.Module):
         nearest = jnp.where(candidates, length, UNREACHABLE).argmin()
         kept = goals[phase]
         keep = (kept != _NO_GOAL) & (kept < stations) & open_to[kept]
-        fresh = jnp.where((phase == _SERVE) & open_to.any(), nearest, _pick_among(draw, candidates))
+        # As in the reference, a chef that cannot serve goes to the nearest floor, its own cell: it steps anywhere.
+        fresh = jnp.where(phase == _SERVE, nearest, _pick_among(draw, candidates))
         goal = jnp.where(keep, kept, fresh)
         return goal, first[goal].astype(jnp.int32)
 
