@@ -16,10 +16,11 @@ _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 _ROUNDS = 13
 _PARITY = 0x1BD11BDA
 
+Word = UInt32[Array, ""]
 Words = tuple[UInt32[Array, "*shape"], UInt32[Array, "*shape"]]
 
 
-def _hash(key: Words, counter: Words) -> Words:
+def _hash(key: tuple[Word, Word], counter: Words) -> Words:
     """Two random words for each key and counter."""
     schedule = (*key, key[0] ^ key[1] ^ jnp.uint32(_PARITY))
     x, y = counter[0] + schedule[0], counter[1] + schedule[1]
@@ -62,7 +63,7 @@ FAST = define_prng_impl(
     seed=_seed,
     split=_split,
     random_bits=_random_bits,
-    fold_in=_fold_in,
+    fold_in=_fold_in,  # pyright: ignore[reportArgumentType]  (its stub says int; it gives an array)
     name="threefry2x32_13",
     tag="tf13",
 )

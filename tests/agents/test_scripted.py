@@ -12,6 +12,7 @@ from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.text import from_json
+from cochef.randomness import fast
 
 N, S, E, W, INTERACT = Action.NORTH, Action.SOUTH, Action.EAST, Action.WEST, Action.INTERACT
 ANYWHERE = {N: 1 / 4, S: 1 / 4, E: 1 / 4, W: 1 / 4}
@@ -46,7 +47,7 @@ def draws(name, layout, *states, seat=0):
     """What the script does in one state after the other, the last one repeated: [draws, steps]."""
     states = [*states, *[states[-1]] * (STEPS - len(states))]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    return np.asarray(_draws(script(name, layout), stacked, seat, jax.random.key(0)))
+    return np.asarray(_draws(script(name, layout), stacked, seat, fast(jax.random.key(0))))
 
 
 def assert_chances(actions, chances):

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents import storage
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.kitchen.constants import Action, Direction
 from cochef.kitchen.features import FEATURES, features
 from cochef.kitchen.layout import Layout
@@ -92,7 +92,7 @@ def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: 
     hidden = card.config.get("hidden")
     sound = isinstance(hidden, list) and 0 < len(hidden) <= 8 and all(type(n) is int and 0 < n <= 4096 for n in hidden)
     if not sound:
-        raise InputError(f"{path}: hidden is {hidden!r}; it takes 1 to 8 layer sizes from 1 to 4096")
+        raise InputError(f"{path}: hidden is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to 4096")
     skeleton = eqx.filter_eval_shape(Imitation, hidden, jax.random.key(0))
     return Clone(storage.fill(skeleton, tensors, path), layout, greedy)
 

@@ -3,7 +3,7 @@
 random, stay                           the simplest
 script:onion_placement                 a scripted person
 human-proxy:LAYOUT, human-clone:LAYOUT a clone of people, from the test or the train half of the games
-path/to/agent.safetensors              a trained agent
+path/to/agent.safetensors              a trained agent; the ending may be left out
 
 NAME@noise=0.1,idle=3                  does anything at random one time in ten; stays 3 steps before each action
 0.3*NAME+0.7*NAME                      one of several, drawn for each episode
@@ -15,7 +15,7 @@ from pathlib import Path
 from cochef.agents import cloned, scripted, storage
 from cochef.agents.agent import Agent, Random, Stay
 from cochef.agents.modified import Mixture, Noisy, Slow
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.kitchen.layout import Layout
 
 SIMPLE: dict[str, type[Agent]] = {"random": Random, "stay": Stay}
@@ -28,10 +28,10 @@ _HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOU
 
 def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
     """The agent of this name, ready for this kitchen; a greedy one takes its likeliest action instead of sampling."""
-    parts = name.split("+")
-    if len(parts) == 1 and "*" not in name:
+    name = name.strip()
+    if _file(name) or not {"+", "*"} & set(name):
         return _modified(name, layout, greedy)
-    weighted = [_weighted(part, layout, greedy) for part in parts]
+    weighted = [_weighted(part, layout, greedy) for part in name.split("+")]
     total = sum(weight for weight, _ in weighted)
     return Mixture(tuple(agent for _, agent in weighted), tuple(weight / total for weight, _ in weighted))
 
@@ -39,24 +39,26 @@ def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
 def _weighted(part: str, layout: Layout, greedy: bool) -> tuple[float, Agent]:
     weight, star, name = part.partition("*")
     if not star:
-        raise InputError(f"{part!r} has no weight; a mixture is 0.3*NAME+0.7*NAME")
+        raise InputError(f"{shown(part)} has no weight; a mixture is 0.3*NAME+0.7*NAME")
     return _number(weight, "a weight", 1e-6, 1e6), _modified(name.strip(), layout, greedy)
 
 
 def _modified(name: str, layout: Layout, greedy: bool) -> Agent:
-    base, _, changes = name.strip().partition("@")
+    base, at, changes = name.rpartition("@")
+    if not at or _file(name):
+        return _plain(name, layout, greedy)
     agent = _plain(base, layout, greedy)
-    for change in filter(None, changes.split(",")):
+    for change in changes.split(","):
         key, _, value = change.partition("=")
         if key == "noise":
             agent = Noisy(agent, _number(value, "noise", 0.0, 1.0))
         elif key == "idle":
-            idle = _number(value, "idle", 0, MAX_IDLE)
+            idle = _number(value, "idle", 0.0, float(MAX_IDLE))
             if idle != int(idle):
-                raise InputError(f"idle is {value!r}; it takes a whole number of steps")
+                raise InputError(f"idle is {shown(value)}; it takes a whole number of steps")
             agent = Slow(agent, int(idle))
         else:
-            raise InputError(f"unknown change {change!r} of {base!r}; allowed: noise=0..1, idle=0..{MAX_IDLE}")
+            raise InputError(f"unknown change {shown(change)} of an agent; allowed: noise=0..1, idle=0..{MAX_IDLE}")
     return agent
 
 
@@ -68,16 +70,27 @@ def _plain(name: str, layout: Layout, greedy: bool) -> Agent:
     kind, _, where = name.partition(":")
     if kind in cloned.SHIPPED:
         return cloned.shipped(kind, where, layout, greedy=greedy)
-    path = Path(name)
-    if path.suffix == storage.SUFFIX or path.exists():
+    path = _file(name) or (Path(name) if name.endswith(storage.SUFFIX) else None)
+    if path:
         return _from_file(path, layout, greedy)
-    raise InputError(f"unknown agent {name!r}; {_HELP}")
+    raise InputError(f"unknown agent {shown(name)}; {_HELP}")
+
+
+def _file(name: str) -> Path | None:
+    """The file of this name, with or without its ending, if there is one."""
+    for path in (Path(name), Path(name + storage.SUFFIX)):
+        try:
+            if path.is_file():
+                return path
+        except OSError:  # a name longer than the system allows
+            continue
+    return None
 
 
 def _from_file(path: Path, layout: Layout, greedy: bool) -> Agent:
     card, tensors = storage.read(path)
     if card.kind not in _KINDS:
-        raise InputError(f"{path}: unknown kind of agent {card.kind!r}; known: {', '.join(_KINDS)}")
+        raise InputError(f"{path}: unknown kind of agent {shown(card.kind)}; known: {', '.join(_KINDS)}")
     storage.check_kitchen(card, layout, path)
     return _KINDS[card.kind](card, tensors, layout, path, greedy=greedy)
 
@@ -88,5 +101,5 @@ def _number(text: str, what: str, least: float, most: float) -> float:
     except ValueError:
         number = math.nan
     if not least <= number <= most:
-        raise InputError(f"{what} is {text!r}; it takes a number from {least:g} to {most:g}")
+        raise InputError(f"{what} is {shown(text)}; it takes a number from {least:g} to {most:g}")
     return number

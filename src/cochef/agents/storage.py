@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,26 +45,31 @@ def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
     tensors = {name: np.asarray(leaf) for name, leaf in _named_leaves(parameters)}
     text = json.dumps(vars(card), sort_keys=True)
     content = to_bytes(tensors, metadata={_KEY: text, "sha256": _checksum(text, tensors)})
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); give another place") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def read(path: Path) -> tuple[Card, dict[str, np.ndarray]]:
     """The card and the arrays in an agent file, checked against its checksum."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path}: larger than {MAX_BYTES} bytes; not an agent file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give the path of an agent file") from error
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({reason}); give the path of an agent file") from error
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{path}: larger than {MAX_BYTES} bytes; not an agent file")
     try:
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         tensors = {
@@ -120,9 +126,9 @@ def _checksum(text: str, tensors: Mapping[str, np.ndarray]) -> str:
 def _card(text: str, path: Path) -> Card:
     try:
         card = Card(**json.loads(text))
-    except (TypeError, json.JSONDecodeError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: its card is not one of this version ({error}); save it again") from error
-    texts = (card.kind, card.layout, card.fingerprint)
-    if not all(isinstance(entry, str) for entry in texts) or not isinstance(card.config, Mapping):
+    texts, tables = (card.kind, card.layout, card.fingerprint), (card.config, card.about)
+    if not all(isinstance(entry, str) for entry in texts) or not all(isinstance(entry, dict) for entry in tables):
         raise InputError(f"{path}: its card has entries of the wrong type; save it again")
     return card
