@@ -19,13 +19,14 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.kitchen.layout import Layout
 
 SUFFIX = ".safetensors"
 MAX_BYTES = 1024**3
 
 _KEY = "cochef"
+_ENTRIES = {"kind": str, "layout": str, "fingerprint": str, "config": dict, "about": dict}
 _TYPES = {"F32": np.float32, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
 
 
@@ -125,10 +126,13 @@ def _checksum(text: str, tensors: Mapping[str, np.ndarray]) -> str:
 
 def _card(text: str, path: Path) -> Card:
     try:
-        card = Card(**json.loads(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: its card is not one of this version ({error}); save it again") from error
-    texts, tables = (card.kind, card.layout, card.fingerprint), (card.config, card.about)
-    if not all(isinstance(entry, str) for entry in texts) or not all(isinstance(entry, dict) for entry in tables):
-        raise InputError(f"{path}: its card has entries of the wrong type; save it again")
-    return card
+        table = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: its card is not JSON ({error}); save it again") from error
+    if not isinstance(table, dict) or table.keys() != _ENTRIES.keys():
+        raise InputError(f"{path}: its card is of another version, not with {', '.join(_ENTRIES)}; save it again")
+    for name, kind in _ENTRIES.items():
+        if not isinstance(table[name], kind):
+            wanted = "text" if kind is str else "a table"
+            raise InputError(f"{path}: {name} in its card is {shown(table[name])}; it takes {wanted}")
+    return Card(**table)
