@@ -6,6 +6,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from cochef.cli.bench import Bench
 from cochef.cli.clone import Clone
 from cochef.cli.doctor import Doctor
 from cochef.cli.evaluate import Evaluate, ShowTable
@@ -25,6 +26,7 @@ Command = (
     | Annotated[ShowTable, tyro.conf.subcommand("table")]
     | Annotated[Human, tyro.conf.subcommand("human")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
+    | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )
 
