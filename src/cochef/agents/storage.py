@@ -46,6 +46,11 @@ def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
     tensors = {name: np.asarray(leaf) for name, leaf in _named_leaves(parameters)}
     text = json.dumps(vars(card), sort_keys=True)
     content = to_bytes(tensors, metadata={_KEY: text, "sha256": _checksum(text, tensors)})
+    write_whole(path, content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file and the directories above it; the file is there whole or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,8 @@ def _idle(step: Step) -> Bool[Array, "2"]:
 def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
     """The behaviours as columns with axes [episode, chef], by name."""
     middle_pot = len(layout.pot_cells) // 2
-    inner = [y not in (0, layout.height - 1) for _, y in map(layout.place, layout.counter_cells)]
+    rim = ((0, layout.width - 1), (0, layout.height - 1))
+    inner = [x not in rim[0] and y not in rim[1] for x, y in map(layout.place, layout.counter_cells)]
     columns = {
         "correct_placements": behaviour.correct_placements,
         "wrong_placements": behaviour.wrong_placements,

@@ -1,8 +1,12 @@
-"""Records of episodes on disk: episodes.csv, a row an episode, and manifest.json, which says what was measured."""
+"""Records of episodes on disk: episodes.csv, a row an episode, and manifest.json, which says what was measured.
+
+The manifest holds the checksum of the episodes, so that what is read is what was measured.
+"""
 
 import csv
+import hashlib
+import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from cochef.agents.storage import write_whole
 from cochef.errors import InputError
 from cochef.evaluation.statistics import Summary, summarise
 
 _TEXT = ("agent", "partner")
-_KEYS = ("agent", "agent_seed", "partner", "partner_seed", "seat", "episode", "score")
+_WHOLE = ("agent_seed", "partner_seed", "seat", "episode")
 _EPISODES, _MANIFEST = "episodes.csv", "manifest.json"
 
 
@@ -55,56 +60,36 @@ class Records:
 
 def write(directory: Path, records: Records, manifest: Mapping[str, Any]) -> None:
     """Write records and manifest; each file is there whole or not at all."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with _whole(directory / _EPISODES) as path, path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(records.columns)
-        writer.writerows(zip(*(column.tolist() for column in records.columns.values()), strict=True))
-    with _whole(directory / _MANIFEST) as path:
-        about = {**manifest, "episodes": len(records), "columns": list(records.columns)}
-        path.write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(records.columns)
+    writer.writerows(zip(*(column.tolist() for column in records.columns.values()), strict=True))
+    content = table.getvalue().encode()
+    about = {**manifest, "episodes": len(records), "sha256": hashlib.sha256(content).hexdigest()}
+    write_whole(directory / _EPISODES, content)
+    write_whole(directory / _MANIFEST, (json.dumps(about, indent=1) + "\n").encode())
 
 
 def read(directory: Path) -> tuple[Records, dict[str, Any]]:
     """The records and the manifest in a directory, checked."""
     try:
-        manifest = json.loads((directory / _MANIFEST).read_text("utf-8"))
-        with (directory / _EPISODES).open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-    except (OSError, UnicodeDecodeError) as error:
+        content, about = (directory / _EPISODES).read_bytes(), (directory / _MANIFEST).read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
         raise InputError(f"{directory}: no records there ({error}); `cochef evaluate --out` makes them") from error
-    except (ValueError, csv.Error) as error:
-        raise InputError(f"{directory}: its records are damaged ({error}); evaluate again") from error
-    missing = [key for key in _KEYS if key not in header]
-    ragged = [number for number, row in enumerate(rows, 2) if len(row) != len(header)]
-    if missing or ragged or not rows or not isinstance(manifest, dict) or manifest.get("episodes") != len(rows):
-        what = f"column {missing[0]!r} is missing" if missing else f"{len(rows)} rows do not fit the manifest"
-        raise InputError(f"{directory}: its records are damaged ({what}); evaluate again")
     try:
-        columns = {name: _column(name, values) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
-    except ValueError as error:
-        raise InputError(f"{directory}: its records are damaged ({error}); evaluate again") from error
-    return Records(columns), manifest
+        manifest = json.loads(about)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{directory}: {_MANIFEST} is damaged ({error}); evaluate again") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("layout"), str):
+        raise InputError(f"{directory}: {_MANIFEST} is damaged (it names no layout); evaluate again")
+    if manifest.get("sha256") != hashlib.sha256(content).hexdigest():
+        raise InputError(f"{directory}: {_EPISODES} is damaged (its checksum does not match); evaluate again")
+    header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
+    columns = zip(*rows, strict=True)
+    return Records({name: _column(name, column) for name, column in zip(header, columns, strict=True)}), manifest
 
 
 def _column(name: str, values: tuple[str, ...]) -> np.ndarray:
     if name in _TEXT:
         return np.array(values)
-    numbers = np.array(values, float)
-    return numbers.astype(int) if name in _KEYS and name != "score" else numbers
-
-
-class _whole:  # noqa: N801  (reads as a word: with _whole(path) as part)
-    """Write to a neighbour, and move it into place when all has been written."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.part = path, path.with_name(f".{path.name}.{os.getpid()}.part")
-
-    def __enter__(self) -> Path:
-        return self.part
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self.part.replace(self.path)
-        else:
-            self.part.unlink(missing_ok=True)
+    return np.array(values, float).astype(int) if name in _WHOLE else np.array(values, float)

@@ -7,6 +7,7 @@ from scipy import stats
 
 _RESAMPLES = 2_000
 _LEVEL = 0.95
+_BLOCK = 1_000_000  # scores that are resampled at once
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Summary:
 
 def interquartile_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """The mean of the middle half along an axis."""
-    return stats.trim_mean(values, 0.25, axis=axis)
+    return np.asarray(stats.trim_mean(values, 0.25, axis=axis))
 
 
 def summarise(scores: np.ndarray, seeds: np.ndarray, strata: np.ndarray, seed: int = 0) -> Summary:
@@ -48,8 +49,11 @@ def _interval(scores: np.ndarray, strata: np.ndarray, seed: int) -> tuple[float,
     """Resample within strata, so that every seed and seat keeps its weight."""
     generator = np.random.default_rng(seed)
     groups = [scores[strata == one] for one in np.unique(strata)]
-    resampled = [group[generator.integers(len(group), size=(_RESAMPLES, len(group)))] for group in groups]
-    estimates = interquartile_mean(np.concatenate(resampled, axis=1), axis=1)
+    estimates: list[float] = []
+    while len(estimates) < _RESAMPLES:
+        block = min(_RESAMPLES - len(estimates), max(1, _BLOCK // len(scores)))
+        resampled = [group[generator.integers(len(group), size=(block, len(group)))] for group in groups]
+        estimates.extend(interquartile_mean(np.concatenate(resampled, axis=1), axis=1).tolist())
     low, high = np.quantile(estimates, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.table import Column
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from cochef.evaluation.records import Records
 from cochef.evaluation.statistics import Summary
@@ -22,9 +24,9 @@ class Table:
 
     def rich(self) -> RichTable:
         """For a terminal."""
-        table = RichTable(*self.header, title=self.title)
+        table = RichTable(*(Column(Text(name)) for name in self.header), title=Text(self.title))
         for r, row in enumerate(self.rows):
-            table.add_row(*(f"[bold]{cell}[/]" if (r, c) in self.bold else cell for c, cell in enumerate(row)))
+            table.add_row(*(Text(cell, style="bold" if (r, c) in self.bold else "") for c, cell in enumerate(row)))
         return table
 
     def markdown(self) -> str:

@@ -1,0 +1,149 @@
+"""Behaviours in hand-made situations: a few steps, and what has been counted after them."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from cochef.evaluation.behaviours import OBSERVING, counts, own_share, self_cooking, self_delivery
+from cochef.kitchen import layouts
+from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.dynamics import step
+from cochef.kitchen.text import from_json
+from cochef.rollout import Step
+
+N, S, E, W, STAY, USE = Action
+RING = layouts.get("counter_circuit")
+TOMATOES = layouts.get("distant_tomato")
+ORDERS = layouts.get("many_orders")
+
+
+@partial(jax.jit, static_argnames="layout")
+def _tick(layout, seen, state, actions):
+    after, outcome = step(layout, state, actions)
+    return after, OBSERVING.see(layout, seen, Step(state, actions, outcome, after))
+
+
+def observe(layout, chefs, joint_actions, pots=(), counters=()):
+    """What has been seen of the two chefs after these steps, as counted: columns of [seat]."""
+    data = {"chefs": [list(chef) for chef in chefs], "pots": [*pots], "counters": [*counters], "t": 0}
+    state, seen = from_json(layout, data), OBSERVING.begin(layout)
+    for actions in joint_actions:
+        state, seen = _tick(layout, seen, state, jnp.array(actions, jnp.int32))
+    episodes = jax.tree.map(lambda leaf: np.asarray(leaf)[None], seen)
+    return {name: column[0].tolist() for name, column in counts(layout, episodes).items()}
+
+
+BELOW, ABOVE = (3, 3, "N", "onion"), (3, 1, "S", None)  # the middle counter (3, 2) lies between them
+
+
+def test_an_onion_put_on_the_middle_counter_and_taken_by_the_other_is_handed_over():
+    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (STAY, USE)])
+    assert seen["handed_over"] == [1, 0]
+    assert seen["onions_passed_over_counter"] == [1, 0]
+
+
+def test_a_hand_over_within_one_step_counts():
+    seen = observe(RING, (BELOW, ABOVE), [(USE, USE)])
+    assert seen["handed_over"] == [1, 0]
+    assert seen["onions_passed_over_counter"] == [1, 0]
+
+
+def test_the_giver_is_who_put_it_down():
+    chefs = ((3, 3, "N", None), (3, 1, "S", "onion"))
+    seen = observe(RING, chefs, [(USE, USE), (USE, STAY)])  # seat 0 acts first and finds nothing in the first step
+    assert seen["handed_over"] == [0, 1]
+    assert seen["onions_passed_over_counter"] == [0, 1]
+
+
+def test_taking_back_what_one_has_put_down_is_no_hand_over():
+    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY), (USE, STAY), (STAY, USE)])
+    assert seen["handed_over"] == [1, 0]
+    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY)])
+    assert seen["handed_over"] == [0, 0]
+
+
+def test_what_lay_there_from_the_start_is_nobodys_gift():
+    seen = observe(RING, ((3, 3, "N", None), ABOVE), [(STAY, USE)], counters=[[3, 2, "onion"]])
+    assert seen["handed_over"] == [0, 0]
+
+
+def test_a_dish_is_handed_over_but_is_no_onion():
+    seen = observe(RING, ((3, 3, "N", "dish"), ABOVE), [(USE, STAY), (STAY, USE)])
+    assert seen["handed_over"] == [1, 0]
+    assert seen["onions_passed_over_counter"] == [0, 0]
+
+
+def test_an_onion_left_at_the_rim_is_handed_over_but_not_passed_over_a_counter():
+    chefs = ((1, 1, "W", "onion"), (2, 1, "N", None))
+    seen = observe(RING, chefs, [(USE, STAY), (S, STAY), (STAY, W), (STAY, USE)])
+    assert seen["handed_over"] == [1, 0]
+    assert seen["onions_passed_over_counter"] == [0, 0]
+
+
+LEFT, RIGHT = (1, 4, "E", "tomato"), (3, 4, "W", "onion")  # at the same pot (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("contents", "actions", "correct", "wrong"),
+    [
+        ("t", (USE, STAY), [1, 0], [0, 0]),
+        ("tt", (STAY, USE), [0, 0], [0, 1]),
+        ("o", (USE, STAY), [0, 0], [0, 0]),
+        ("ot", (STAY, USE), [0, 0], [0, 0]),
+        ("", (USE, STAY), [0, 0], [0, 0]),
+        ("", (USE, USE), [0, 0], [0, 1]),  # seat 1 finds the tomato of seat 0
+        ("t", (USE, USE), [1, 0], [0, 1]),
+        ("tt", (USE, USE), [1, 0], [0, 0]),  # seat 1 finds the pot full
+    ],
+)
+def test_a_placement_is_judged_when_the_pot_was_begun_with_tomatoes_only(contents, actions, correct, wrong):
+    pots = [[2, 4, contents, -1]] if contents else []
+    seen = observe(TOMATOES, (LEFT, RIGHT), [actions], pots)
+    assert (seen["correct_placements"], seen["wrong_placements"]) == (correct, wrong)
+
+
+def test_the_other_pot_does_not_matter():
+    seen = observe(TOMATOES, (LEFT, RIGHT), [(USE, USE)], [[2, 5, "t", -1], [2, 4, "o", -1]])
+    assert (seen["correct_placements"], seen["wrong_placements"]) == ([0, 0], [0, 0])
+
+
+def test_soups_from_the_middle_pot_are_counted_and_others_not():
+    pots = [[x, 0, "ooo", 20] for x in (1, 2, 3)]
+    seen = observe(ORDERS, ((2, 1, "N", "dish"), (3, 1, "N", "dish")), [(USE, USE)], pots)
+    assert seen["soups_from_middle_pot"] == [1, 0]
+    seen = observe(ORDERS, ((1, 1, "N", "dish"), (2, 1, "N", "dish")), [(USE, STAY), (STAY, USE)], pots)
+    assert seen["soups_from_middle_pot"] == [0, 1]
+
+
+def test_chefs_collide_when_they_want_the_same_floor_swap_places_or_walk_into_one_who_stands():
+    facing = lambda x: ((x, 1, "N", None), (4, 1, "N", None))  # noqa: E731
+    assert observe(RING, facing(2), [(E, W)])["collisions"] == [1, 1]
+    assert observe(RING, facing(3), [(E, W)])["collisions"] == [1, 1]
+    assert observe(RING, facing(3), [(E, STAY)])["collisions"] == [1, 0]
+    assert observe(RING, facing(3), [(E, USE)])["collisions"] == [1, 0]
+    assert observe(RING, facing(3), [(E, E)])["collisions"] == [0, 0]  # following is allowed
+    assert observe(RING, facing(3), [(N, S)])["collisions"] == [0, 0]  # turning to a counter is no collision
+
+
+def test_a_chef_is_idle_when_neither_place_nor_facing_nor_hand_nor_anything_else_changes():
+    chefs = ((3, 3, "N", "onion"), (4, 1, "N", "dish"))
+    assert observe(RING, chefs, [(STAY, STAY)] * 3)["idle"] == [3, 3]
+    assert observe(RING, chefs, [(USE, USE)])["idle"] == [0, 1]  # an onion on the counter; a dish and an empty pot
+    assert observe(RING, chefs, [(N, E)])["idle"] == [1, 0]  # against the counter it faces already; a step
+    assert observe(RING, chefs, [(E, W)])["idle"] == [0, 0]
+    assert observe(RING, chefs, [(S, S)])["idle"] == [0, 0]  # a turn
+
+
+def test_shares_of_cooking_and_delivering_sum_to_one_and_are_no_number_where_nobody_did_it():
+    events = np.zeros((3, 2, len(Event)), int)
+    events[0, :, Event.PLACEMENT_IN_POT] = (9, 3)
+    events[0, :, Event.DELIVERY] = (0, 4)
+    events[1, :, Event.PLACEMENT_IN_POT] = (0, 2)
+    assert self_cooking(events)[:2].tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    assert self_delivery(events)[0].tolist() == [0.0, 1.0]
+    assert np.isnan(self_delivery(events)[1:]).all()
+    assert np.isnan(self_cooking(events)[2]).all()
+    assert own_share(np.array([[1, 3], [0, 0]])).tolist()[0] == [0.25, 0.75]
