@@ -12,9 +12,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from cochef.kitchen.constants import SEATS, Cooking, Direction, Event
+from cochef.kitchen.constants import SEATS, Cooking, Event
 from cochef.kitchen.layout import Layout, Place
-from cochef.kitchen.text import letters
 
 
 def _import_reference() -> tuple[ModuleType, ModuleType, ModuleType]:
