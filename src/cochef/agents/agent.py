@@ -37,7 +37,7 @@ class Random:
 
     def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
         """One of the six actions, each as likely."""
-        return jax.random.randint(key, (), 0, len(Action)), memory
+        return (jax.random.bits(key) % len(Action)).astype(jnp.int32), memory
 
 
 @pytree

@@ -43,7 +43,7 @@ class Routes:
     Among equally short walks the one that goes north, then south, east, west first is taken.
     """
 
-    targets: np.ndarray  # cells: stations that can be faced, row by row, then the floor
+    targets: np.ndarray  # cells: counters, pots, other stations that can be faced, each row by row, then the floor
     stations: int  # how many of the targets are stations
     first: np.ndarray  # [own, other, target]: first direction to take, THERE on the spot, or NO_WAY
     length: np.ndarray  # [own, other, target]
@@ -53,13 +53,14 @@ class Routes:
 def routes(layout: Layout, forbidden_rows: int = 0) -> Routes:
     """The walks of a layout; cells in the topmost `forbidden_rows` rows are not entered."""
     floor, cells = layout.floor_cells, layout.height * layout.width
-    stations = np.array(sorted(layout.touchable - set(floor.tolist())), np.int32)
+    known = {*floor.tolist(), *layout.counter_cells.tolist(), *layout.pot_cells.tolist()}
+    others = np.array(sorted(layout.touchable - known), np.int32)
+    stations = np.concatenate([layout.counter_cells, layout.pot_cells, others])
     targets = np.concatenate([stations, floor])
     allowed = np.arange(cells) >= forbidden_rows * layout.width
     length = np.full((len(floor), cells, len(targets)), UNREACHABLE, np.int16)  # [other, from cell, target]
     for index, target in enumerate(targets):
         length[:, target, index] = np.where(allowed[target] & (floor != target), 0, UNREACHABLE)
-    others = np.arange(len(floor))
     ahead = floor[:, None] + layout.steps
     enterable = allowed[ahead][None] & (ahead[None] != floor[:, None, None])  # [other, from, direction]
     while True:
@@ -67,7 +68,7 @@ def routes(layout: Layout, forbidden_rows: int = 0) -> Routes:
         shorter = np.minimum(length[:, floor], onward.min(axis=2))
         if np.array_equal(shorter, length[:, floor]):
             break
-        length[others[:, None], floor] = shorter
+        length[:, floor] = shorter
     here = length[:, floor].copy()
     leads = (onward == here[:, :, None]) & (here < UNREACHABLE)[:, :, None]
     first = np.where(leads.any(axis=2), leads.argmax(axis=2), NO_WAY).astype(np.int8)
