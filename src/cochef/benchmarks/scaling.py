@@ -90,23 +90,17 @@ def _draw_growth(axes: Axes, points: Sequence[Point]) -> None:
     counts = list(dict.fromkeys(point.kitchens for point in points))
     for view, colour in _COLOURS.items():
         line = [point for point in points if point.observation == view]
-        axes.loglog(counts, [point.microseconds for point in line], "o-", color=colour, label=view, markersize=4)
-        axes.annotate(
-            f"{line[-1].rate / 1e6:.1f} M/s",
-            (counts[-1], line[-1].microseconds),
-            xytext=(6, 0),
-            textcoords="offset points",
-            color=colour,
-            va="center",
-        )
-    axes.set_xticks(counts, [f"{count:,}" for count in counts])
+        most = max(point.rate for point in line) / 1e6
+        label = f"{view} (at best {most:.1f} M)"
+        axes.loglog(counts, [point.microseconds for point in line], "o-", color=colour, label=label, markersize=4)
+    axes.set_xticks(counts, [f"{count:,}" for count in counts], rotation=30)
     axes.minorticks_off()
-    axes.set_xlim(right=counts[-1] * 6)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("kitchens stepped at once")
     axes.set_ylabel("microseconds for one step of all")
     axes.set_title(f"Cost of a step, {points[0].layout}")
     axes.grid(color="#e5e5e5")
-    axes.legend(title="observation of both chefs", frameon=False)
+    axes.legend(title="observation (kitchen steps a second)", alignment="left", frameon=False)
 
 
 def _draw_layouts(axes: Axes, points: Sequence[Point]) -> None:
