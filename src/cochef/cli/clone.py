@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
 from cochef.learning.cloning import CloningConfig, CloningReport
 
@@ -34,6 +35,7 @@ class Clone:
         from cochef.kitchen import layouts
         from cochef.learning import cloning
 
+        check_seed(self.seed)
         keep_compiled()
         played = sorted({game.layout for game in games()})
         for name in self.layouts:

@@ -9,6 +9,7 @@ import tyro
 from rich.console import Console
 
 import cochef
+from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Evaluate:
 
         if not 1 <= self.episodes <= MAX_EPISODES:
             raise InputError(f"episodes is {self.episodes}; it takes a number from 1 to {MAX_EPISODES}")
+        check_seed(self.seed)
         if not self.agents:
             raise InputError("no agents; give at least one, such as --agents script:delivery")
         keep_compiled()

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from cochef.kitchen.render import Moment
 
 ENDINGS = (".gif", ".mp4", ".png")
-MAX_SEED = 2**32 - 1
 MAX_SPEED = 60
 
 _CELL = 4  # characters that a cell takes in the text drawing
@@ -80,8 +80,7 @@ class Watch:
 
     def _check(self) -> None:
         """Complain about what cannot be used before any work is done."""
-        if not 0 <= self.seed <= MAX_SEED:
-            raise InputError(f"seed {self.seed}; allowed: 0 to {MAX_SEED}")
+        check_seed(self.seed)
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps {self.steps}; allowed: 1 and more")
         if not 0 < self.speed <= MAX_SPEED:
