@@ -6,6 +6,7 @@ import pytest
 
 from cochef.agents import cloned, storage
 from cochef.agents.names import load
+from cochef.errors import InputError
 from cochef.human.games import Split, games
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
@@ -70,3 +71,18 @@ def test_a_saved_clone_is_an_agent_of_its_kitchen_that_says_how_it_was_made(clon
     about = storage.read(path)[0].about
     assert about["report"]["acting_accuracy"] == report.acting_accuracy
     assert about["config"]["epochs"] == CONFIG.epochs
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"epochs": 0}, "epochs is 0; it takes a whole number from 1"),
+        ({"seeds": -1}, "seeds is -1; it takes a whole number from 1"),
+        ({"validation": 1.0}, "validation is 1.0; it takes a number between 0 and 1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0; it takes a number between 0 and 1"),
+        ({"hidden": ()}, r"hidden is \(\); it takes 1 to 8 layer sizes from 1 to 4096"),
+    ],
+)
+def test_settings_that_nothing_can_be_learned_with_are_an_error(wrong, complaint):
+    with pytest.raises(InputError, match=complaint):
+        CloningConfig(**wrong)

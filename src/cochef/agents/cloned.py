@@ -82,6 +82,13 @@ class Clone(eqx.Module):
         return action, Recent(shift(memory.spots, spot), shift(memory.actions, action))
 
 
+def check_hidden(hidden: object) -> None:
+    """Complain about layer sizes that make no network."""
+    sizes = hidden if isinstance(hidden, (list, tuple)) else ()
+    if not 0 < len(sizes) <= 8 or not all(type(size) is int and 0 < size <= 4096 for size in sizes):
+        raise InputError(f"hidden is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to 4096")
+
+
 def card(layout: Layout, hidden: Sequence[int], about: Mapping[str, Any]) -> storage.Card:
     """What a clone's file says about it."""
     return storage.Card(KIND, layout.name, layout.fingerprint, {"hidden": list(hidden)}, about)
@@ -90,9 +97,10 @@ def card(layout: Layout, hidden: Sequence[int], about: Mapping[str, Any]) -> sto
 def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool) -> Clone:
     """The clone in a file that has been read."""
     hidden = card.config.get("hidden")
-    sound = isinstance(hidden, list) and 0 < len(hidden) <= 8 and all(type(n) is int and 0 < n <= 4096 for n in hidden)
-    if not sound:
-        raise InputError(f"{path}: hidden is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to 4096")
+    try:
+        check_hidden(hidden)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     skeleton = eqx.filter_eval_shape(Imitation, hidden, jax.random.key(0))
     return Clone(storage.fill(skeleton, tensors, path), layout, greedy)
 
