@@ -9,7 +9,8 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 -
 
 run: .venv/ready-to-run
 	$(BIN)/cochef bench kitchen --quick
-	$(BIN)/cochef watch --layout many_orders --agents random random --out out/episode.gif
+	$(BIN)/cochef watch --layout counter_circuit --agents script:onion_to_middle_counter \
+		script:onion_placement_and_delivery --out out/episode.gif
 	@echo "A rendered episode is in out/episode.gif. More: $(BIN)/cochef --help"
 
 test: check
@@ -25,7 +26,9 @@ test-long: .venv/ready-to-test
 	$(BIN)/pytest -n 2 -m long -s
 
 bench: .venv/ready-to-run .venv-peers/ready
-	$(BIN)/cochef bench kitchen --peers .venv-peers/bin/python
+	$(BIN)/cochef bench kitchen --peers .venv-peers --out out/bench_kitchen.json
+	$(BIN)/cochef bench partners --out out/bench_partners.json
+	$(BIN)/cochef bench kitchen --scaling out/kitchen_speed.png --out out/kitchen_speed.json
 
 golden: .venv/ready-to-test  ## write our own playthroughs anew, checked against the reference engine
 	$(BIN)/python -m tests.golden.record
@@ -34,11 +37,19 @@ lock: .venv/ready-to-test
 	$(PIP) uv
 	$(LOCK) --extra envs --group dev --output-file locks/dev.txt
 	$(LOCK) --group build --constraint locks/dev.txt --output-file locks/run.txt
+	$(LOCK:pyproject.toml=locks/peers.in) --no-deps --constraint locks/dev.txt --output-file locks/peers.txt
 
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "CoChef needs Python 3.11 or newer; point PYTHON at one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv-peers/ready: locks/peers.txt locks/reference.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r locks/peers.txt
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--require-hashes -r locks/reference.txt
 	@touch $@
 
 .venv/ready-to-run: locks/run.txt pyproject.toml | .venv/created

@@ -14,7 +14,7 @@ from cochef.benchmarks.kitchen import OWN, VIEWS, compare, own_rates, simulator
 from cochef.benchmarks.loop import random_actions
 from cochef.benchmarks.peers.process import PeerError, interpreter, running
 from cochef.benchmarks.scaling import Point, Scaling, check_picture, draw, measure
-from cochef.cli.bench import Bench
+from cochef.cli.bench import BenchKitchen
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 
@@ -78,7 +78,7 @@ def test_the_environment_of_the_peers_is_given_by_its_folder_or_its_python(tmp_p
 def test_without_peers_the_command_shows_our_rates_and_how_to_get_the_peers(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "new" / "rates.json"
-    assert Bench("kitchen", kitchens=KITCHENS, rounds=1, seconds=0.0, out=out).run() == 0
+    assert BenchKitchen(kitchens=KITCHENS, rounds=1, seconds=0.0, out=out).run() == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "26 planes" in printed
     assert "make bench" in printed

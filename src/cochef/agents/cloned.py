@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents import storage
-from cochef.errors import InputError, shown
+from cochef.agents.sizes import check_hidden
+from cochef.errors import InputError
 from cochef.kitchen.constants import Action, Direction
 from cochef.kitchen.features import FEATURES, features
 from cochef.kitchen.layout import Layout
@@ -80,13 +81,6 @@ class Clone(eqx.Module):
         action = logits.argmax() if self.greedy else jax.random.categorical(key, logits)
         shift = lambda old, new: jnp.append(old[1:], new.astype(jnp.int32))  # noqa: E731
         return action, Recent(shift(memory.spots, spot), shift(memory.actions, action))
-
-
-def check_hidden(hidden: object) -> None:
-    """Complain about layer sizes that make no network."""
-    sizes = hidden if isinstance(hidden, (list, tuple)) else ()
-    if not 0 < len(sizes) <= 8 or not all(type(size) is int and 0 < size <= 4096 for size in sizes):
-        raise InputError(f"hidden is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to 4096")
 
 
 def card(layout: Layout, hidden: Sequence[int], about: Mapping[str, Any]) -> storage.Card:

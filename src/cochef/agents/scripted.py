@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from cochef.errors import InputError
-from cochef.kitchen.constants import POT_CAPACITY, Action, Direction, Item, Tile
+from cochef.kitchen import layouts
+from cochef.kitchen.constants import POT_CAPACITY, Action, Cooking, Direction, Item, Tile
 from cochef.kitchen.items import is_soup
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
@@ -88,9 +89,14 @@ _DISPENSER = {
 
 
 def applies(script: Script, layout: Layout) -> bool:
-    """Whether a script makes sense in a kitchen: everything it takes is there to be taken."""
+    """Whether a script makes sense in a kitchen: what it takes is there, and somewhere to put it.
+
+    No script lights a pot, so the ones that both fill and plate need a kitchen that cooks by itself.
+    """
     has_items = all(len(layout.cells_of(_DISPENSER[task.item])) for task in script.tasks)
-    return has_items and (not script.layouts or layout.name in script.layouts)
+    has_counters = len(layout.counter_cells) > 0 or all(task.to is not Tile.COUNTER for task in script.tasks)
+    known = not script.layouts or any(layouts.is_shipped(layout, name) for name in script.layouts)
+    return has_items and has_counters and known and (len(script.tasks) == 1 or layout.cooking is Cooking.AUTOMATIC)
 
 
 def names_for(layout: Layout) -> tuple[str, ...]:

@@ -6,9 +6,7 @@ whatever its maker wants to tell; a checksum covers the card and the parameters.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import safetensors
 from safetensors.numpy import save as to_bytes
 
 from cochef.errors import InputError, shown
+from cochef.files import read_limited, write_whole
 from cochef.kitchen.layout import Layout
 
 SUFFIX = ".safetensors"
@@ -49,33 +48,9 @@ def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
     write_whole(path, content)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file and the directories above it; the file is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); give another place") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
-
-
 def read(path: Path) -> tuple[Card, dict[str, np.ndarray]]:
     """The card and the arrays in an agent file, checked against its checksum."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read ({reason}); give the path of an agent file") from error
-    if len(content) > MAX_BYTES:
-        raise InputError(f"{path}: larger than {MAX_BYTES} bytes; not an agent file")
+    content = read_limited(path, MAX_BYTES, "an agent file")
     try:
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         tensors = {

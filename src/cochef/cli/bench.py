@@ -3,11 +3,14 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
+
+from cochef.errors import InputError
+from cochef.files import write_whole
 
 if TYPE_CHECKING:
     from cochef.benchmarks.kitchen import Contest, Tell
@@ -18,11 +21,8 @@ QUICK_SECONDS = 0.5
 
 
 @dataclass
-class Bench:
+class BenchKitchen:
     """Measure how fast kitchens are stepped: random actions, what both chefs see computed, stored and read."""
-
-    what: tyro.conf.Positional[Literal["kitchen"]]
-    """What to measure."""
 
     layout: str = "coordination_ring"
     """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
@@ -71,7 +71,7 @@ class Bench:
             console.print(times_table(contest))
         elif not self.quick:
             console.print(f"Without the simulators of others, as there is no {PEERS}: {REMEDY}.")
-        self._write(contest.to_json())
+        _write(self.out, contest.to_json())
         return 0
 
     def _scale(self, console: Console, tell: "Tell") -> int:
@@ -86,13 +86,69 @@ class Bench:
         scaling.draw(measured, self.scaling)
         console.print(scaling_table(measured))
         console.print(f"drawn: {self.scaling}", markup=False, soft_wrap=True)
-        self._write(measured.to_json())
+        _write(self.out, measured.to_json())
         return 0
 
-    def _write(self, numbers: dict[str, Any]) -> None:
-        if self.out is not None:
-            self.out.parent.mkdir(parents=True, exist_ok=True)
-            self.out.write_text(json.dumps(numbers, indent=2) + "\n", "utf-8")
+
+@dataclass
+class BenchPartners:
+    """Measure how fast scripted partners play next to random actions, and how long an evaluation takes."""
+
+    layout: str = "coordination_ring"
+    """A kitchen that ships with the package, or the path of a layout file."""
+    kitchens: int = 1024
+    """How many are played at once."""
+    rounds: int = 5
+    """Everybody is measured once a round, in turns; shown are medians over the rounds."""
+    partners: int = 10
+    """Partners of the evaluation, each with 100 episodes in both seats."""
+    out: Path | None = None
+    """Write all numbers to this file as JSON."""
+
+    def run(self) -> int:
+        """Measure and show."""
+        from cochef.benchmarks import kitchen, partners
+        from cochef.compilation import keep_compiled
+        from cochef.kitchen import layouts
+
+        kitchen.check_kitchens(self.kitchens)
+        if self.rounds < 1 or self.partners < 1:
+            raise InputError(f"{self.rounds} rounds with {self.partners} partners; both take at least 1")
+        keep_compiled()
+        console, layout = Console(highlight=False), layouts.get(self.layout)
+        with console.status("starting") as status:
+            speed = partners.measure(layout, self.kitchens, self.rounds, self.partners, 100, status.update)
+        table = Table("both seats", title=f"{speed.layout}, {speed.kitchens:,} kitchens")
+        table.add_column("steps a second", justify="right")
+        table.add_column("share of random", justify="right")
+        for name in speed.rates:
+            table.add_row(name, _rate(speed.rate(name)), f"{speed.share(name):.2f}")
+        console.print(table)
+        console.print(
+            f"An evaluation with {speed.evaluation_partners} partners x 2 seats x {speed.evaluation_episodes} episodes "
+            f"took {speed.evaluation_seconds:.1f} s after {speed.evaluation_compile_seconds:.1f} s of compiling."
+        )
+        _write(self.out, speed.to_json())
+        return 0
+
+
+@dataclass
+class Bench:
+    """Measure how fast things are."""
+
+    what: (
+        Annotated[BenchKitchen, tyro.conf.subcommand("kitchen")]
+        | Annotated[BenchPartners, tyro.conf.subcommand("partners")]
+    )
+
+    def run(self) -> int:
+        """Measure what was asked."""
+        return self.what.run()
+
+
+def _write(out: Path | None, numbers: dict[str, Any]) -> None:
+    if out is not None:
+        write_whole(out, (json.dumps(numbers, indent=2) + "\n").encode())
 
 
 def rates_table(contest: "Contest") -> Table:
@@ -119,8 +175,10 @@ def times_table(contest: "Contest") -> Table:
 
 def scaling_table(scaling: "Scaling") -> Table:
     """A measurement a row."""
-    table = Table("layout", "observation")
-    for heading in ("kitchens", "steps a second", "one step of all"):
+    table = Table()
+    table.add_column("layout", no_wrap=True)
+    table.add_column("observation")
+    for heading in ("kitchens", "steps a second", "one step"):
         table.add_column(heading, justify="right")
     for point in (*scaling.by_kitchens, *scaling.by_layout):
         took = f"{point.microseconds:,.0f} µs"

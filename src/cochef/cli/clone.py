@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import track
@@ -10,7 +11,11 @@ from rich.table import Table
 
 from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
-from cochef.learning.cloning import CloningConfig, CloningReport
+from cochef.files import claim_directory, write_whole
+from cochef.learning.cloning_config import CloningConfig
+
+if TYPE_CHECKING:
+    from cochef.learning.cloning import CloningReport
 
 
 @dataclass
@@ -37,6 +42,7 @@ class Clone:
 
         check_seed(self.seed)
         keep_compiled()
+        claim_directory(self.out)
         played = sorted({game.layout for game in games()})
         for name in self.layouts:
             if name not in played:
@@ -49,12 +55,13 @@ class Clone:
             network, report = cloning.clone(layout, split, self.config, self.seed)
             cloning.save(self.out / f"{kinds[split]}-{name}.safetensors", layout, network, self.config, report)
             reports.append(report)
-        (self.out / "report.json").write_text(json.dumps([asdict(report) for report in reports], indent=1) + "\n")
+        text = json.dumps([asdict(report) for report in reports], indent=1) + "\n"
+        write_whole(self.out / "report.json", text.encode())
         Console().print(_table(reports), f"agents in {self.out}")
         return 0
 
 
-def _table(reports: list[CloningReport]) -> Table:
+def _table(reports: "list[CloningReport]") -> Table:
     table = Table(
         *(
             "kitchen",

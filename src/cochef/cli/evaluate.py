@@ -3,7 +3,7 @@
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
@@ -11,9 +11,11 @@ from rich.console import Console
 import cochef
 from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
+from cochef.files import claim_directory, write_whole
 
 if TYPE_CHECKING:
     from cochef.evaluation.records import Records
+    from cochef.kitchen.layout import Layout
 
 MAX_EPISODES = 100_000
 
@@ -37,9 +39,11 @@ class Evaluate:
     seed: int = 0
     """Where all randomness comes from."""
     greedy: bool = False
-    """Networks take their likeliest action instead of sampling."""
+    """The agents' networks take their likeliest action instead of sampling; partners always sample."""
     out: Path | None = None
-    """Directory for the records, tables and the cross-play picture."""
+    """Directory for the records, all tables and the cross-play picture."""
+    details: bool = False
+    """Also print each seat, intervals, shaped reward, and how partners differ and share the work."""
 
     def run(self) -> int:
         """Play, record, and show."""
@@ -52,6 +56,8 @@ class Evaluate:
         check_seed(self.seed)
         if not self.agents:
             raise InputError("no agents; give at least one, such as --agents script:delivery")
+        if self.out:
+            claim_directory(self.out)
         keep_compiled()
         layout = layouts.get(self.layout)
         agents = crossplay.players(self.agents)
@@ -61,6 +67,7 @@ class Evaluate:
                 layout, agents, partners, episodes=self.episodes, seed=self.seed, greedy=self.greedy
             )
         manifest = {
+            "kitchen": self.layout,
             "layout": layout.name,
             "fingerprint": layout.fingerprint,
             "horizon": layout.horizon,
@@ -74,7 +81,7 @@ class Evaluate:
         }
         if self.out:
             records.write(self.out, found, manifest)
-        _show(found, manifest, self.out)
+        _show(found, layout, self.out, self.details)
         return 0
 
 
@@ -84,25 +91,34 @@ class ShowTable:
 
     directory: Annotated[Path, tyro.conf.Positional]
     """What was given to `cochef evaluate --out`."""
+    details: bool = False
+    """Also print each seat, intervals, shaped reward, and how partners differ and share the work."""
 
     def run(self) -> int:
         """Read and show."""
         from cochef.evaluation import records
+        from cochef.kitchen import layouts
 
-        _show(*records.read(self.directory), self.directory)
+        found, manifest = records.read(self.directory)
+        _show(found, layouts.get(str(manifest.get("kitchen", manifest["layout"]))), self.directory, self.details)
         return 0
 
 
-def _show(found: "Records", manifest: dict[str, Any], out: Path | None) -> None:
+def _show(found: "Records", layout: "Layout", out: Path | None, details: bool) -> None:
     from cochef.evaluation import plots, tables
 
-    title = f"{manifest['layout']}: score (± sd over seeds, or standard error)"
-    overview, details = tables.scores(found, title), tables.details(found, f"{manifest['layout']}: details")
-    habits = [name for name in found.columns if name.startswith("agent_") and found[name].any()]
-    behaviour = tables.behaviour(found, f"{manifest['layout']}: per episode", habits)
-    Console().print(overview.rich())
+    counted = [name for name in found.columns if name.startswith(("agent_", "partner_")) and not name.endswith("_seed")]
+    happened = [name for name in counted if found[name].any()]
+    overview = tables.scores(found, f"{layout.name}: score (± sd over seeds, or standard error)")
+    more = [
+        tables.details(found, f"{layout.name}: details"),
+        tables.partners(found, layout, f"{layout.name}: partners"),
+        tables.behaviour(found, f"{layout.name}: mean of an episode", happened),
+    ]
+    console = Console(highlight=False)
+    console.print(overview.rich(), *(table.rich() for table in more[:2] if details))
     if out:
-        texts = (overview.markdown(), details.markdown(), behaviour.markdown())
-        (out / "tables.md").write_text("\n".join(texts), "utf-8")
-        plots.save(plots.heat_map(found, f"{manifest['layout']}: mean score"), out / "crossplay.png")
-        Console().print(f"records, tables.md and crossplay.png in {out}")
+        text = "\n".join(table.markdown() for table in (overview, *more))
+        write_whole(out / "tables.md", text.encode())
+        plots.save(plots.heat_map(found, f"{layout.name}: mean score"), out / "crossplay.png")
+        console.print(f"records, tables.md and crossplay.png in {out}", markup=False)

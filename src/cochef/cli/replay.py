@@ -33,11 +33,12 @@ class Replay:
                 count, steps = count + 1, steps + len(episode.actions)
                 if difference is not None:
                     differing += 1
+                    console.print("[red]differs[/]", end=" ")
                     console.print(
-                        f"[red]differs[/] {episode.place} ({episode.layout.name}), step {difference.step}: "
-                        f"{difference.what} recorded {difference.recorded}, replayed {difference.replayed}",
-                        markup=True,
+                        f"{episode.place} ({episode.layout.name}), step {difference.step}: {difference.what} "
+                        f"recorded {difference.recorded}, replayed {difference.replayed}",
+                        markup=False,
                     )
-            console.print(f"{path}: {count} episodes, {steps} steps replayed")
+            console.print(f"{path}: {count} episodes, {steps} steps replayed", markup=False)
         console.print("[green]no difference[/]" if not differing else f"[red]{differing} episodes differ[/]")
         return 1 if differing else 0

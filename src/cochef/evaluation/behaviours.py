@@ -5,8 +5,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Event
+from cochef.kitchen.episodes import reference_events
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
+from cochef.kitchen.pots import is_lit
 from cochef.pytree import pytree
 from cochef.rollout import Step, Tally, Tallying
 
@@ -63,7 +65,7 @@ class Observing:
             handed_over=seen.handed_over + passed.any(axis=1),
             onions_passed=seen.onions_passed + onions,
             collisions=seen.collisions + _collisions(layout, step),
-            idle=seen.idle + _idle(step),
+            idle=seen.idle + _idle(at_pot, step),
             giver=giver,
         )
 
@@ -103,10 +105,12 @@ def _collisions(layout: Layout, step: Step) -> Bool[Array, "2"]:
     return walks & jnp.asarray(layout.is_floor)[ahead] & (step.after.chefs.cell == step.state.chefs.cell)
 
 
-def _idle(step: Step) -> Bool[Array, "2"]:
+def _idle(at_pot: Bool[Array, "2 pots"], step: Step) -> Bool[Array, "2"]:
     before, after = step.state.chefs, step.after.chefs
     same = (before.cell == after.cell) & (before.facing == after.facing) & (before.held == after.held)
-    return same & ~step.outcome.events.any(axis=1)
+    was_lit = is_lit(step.state.pots) | ~is_lit(step.after.pots)
+    lights = (step.actions == Action.INTERACT) & (at_pot & ~was_lit).any(axis=1)
+    return same & ~lights & ~step.outcome.events.any(axis=1)
 
 
 def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
@@ -118,12 +122,19 @@ def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
         "correct_placements": behaviour.correct_placements,
         "wrong_placements": behaviour.wrong_placements,
         "soups_from_middle_pot": behaviour.soups_from_pot[..., middle_pot],
-        "onions_passed_over_counter": behaviour.onions_passed[..., np.array(inner)].sum(axis=-1),
+        "onions_passed_over_counter": behaviour.onions_passed[..., np.array(inner, bool)].sum(axis=-1),
         "handed_over": behaviour.handed_over,
         "collisions": behaviour.collisions,
         "idle": behaviour.idle,
     }
     return {name: np.asarray(column) for name, column in columns.items()}
+
+
+def counted_events(layout: Layout) -> tuple[Event, ...]:
+    """The events by which behaviour is compared: the paper's 12 where nobody has tomatoes, its 21 elsewhere."""
+    known = reference_events(layout)
+    tomatoes = any(order.contents[1] for order in layout.orders)
+    return tuple(event for event in Event if event.label in known and (tomatoes or "TOMATO" not in event.name))
 
 
 def own_share(counts: np.ndarray) -> np.ndarray:

@@ -11,11 +11,13 @@ from cochef.agents import cloned, names, scripted
 from cochef.errors import InputError
 from cochef.evaluation.behaviours import OBSERVING, Behaviour, counts
 from cochef.evaluation.records import Records
+from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
 from cochef.learning.utilities import as_vector, shaping
 from cochef.rollout import watch
 
+_MOST_KITCHENS = 20_000  # at once; more are played one batch after the other
 _LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
 
 
@@ -43,8 +45,8 @@ def players(texts: Iterable[str]) -> list[Player]:
 
 def unseen_partners(layout: Layout) -> list[str]:
     """All the partners of a kitchen that nobody trains with: its scripts, and the human proxy if there is one."""
-    proxies = [f"human-proxy:{layout.name}"] if layout.name in cloned.layouts_of("human-proxy") else []
-    return [f"script:{name}" for name in scripted.names_for(layout)] + proxies
+    proxies = [name for name in cloned.layouts_of("human-proxy") if layouts.is_shipped(layout, name)]
+    return [f"script:{name}" for name in scripted.names_for(layout)] + [f"human-proxy:{name}" for name in proxies]
 
 
 def evaluate(
@@ -56,24 +58,34 @@ def evaluate(
     seed: int = 0,
     greedy: bool = False,
 ) -> Records:
-    """Let every agent play with every partner in both seats; a record of every episode."""
-    everybody = tuple(names.load(player.name, layout, greedy=greedy) for player in (*agents, *partners))
+    """Let every agent play with every partner in both seats; a record of every episode.
+
+    Only the agents can be greedy: the partners stay the people they are.
+    """
+    measured = [names.load(player.name, layout, greedy=greedy) for player in agents]
+    everybody = (*measured, *(names.load(player.name, layout) for player in partners))
     rows = [(a, p, seat) for a in range(len(agents)) for p in range(len(partners)) for seat in range(SEATS)]
     seated = [(a, len(agents) + p) if seat == 0 else (len(agents) + p, a) for a, p, seat in rows]
-    matches = tuple((first, second, episodes) for first, second in seated)
-    seen = jax.device_get(watch(layout, everybody, matches, jax.random.key(seed), OBSERVING))
-    own_seat = np.repeat([seat for *_, seat in rows], episodes)
-    return Records(
-        {
-            "agent": np.repeat([agents[a].label for a, _, _ in rows], episodes),
-            "agent_seed": np.repeat([agents[a].seed for a, _, _ in rows], episodes),
-            "partner": np.repeat([partners[p].label for _, p, _ in rows], episodes),
-            "partner_seed": np.repeat([partners[p].seed for _, p, _ in rows], episodes),
-            "seat": own_seat,
-            "episode": np.tile(np.arange(episodes), len(rows)),
-            **_measured(layout, seen, own_seat),
-        }
-    )
+    at_once = max(1, _MOST_KITCHENS // len(rows))
+    parts = []
+    for first in range(0, episodes, at_once):
+        number = min(at_once, episodes - first)
+        matches = tuple((*pair, number) for pair in seated)
+        key = jax.random.fold_in(jax.random.key(seed), first)
+        seen = jax.device_get(watch(layout, everybody, matches, key, OBSERVING))
+        own_seat = np.repeat([seat for *_, seat in rows], number)
+        parts.append(
+            {
+                "agent": np.repeat([agents[a].label for a, _, _ in rows], number),
+                "agent_seed": np.repeat([agents[a].seed for a, _, _ in rows], number),
+                "partner": np.repeat([partners[p].label for _, p, _ in rows], number),
+                "partner_seed": np.repeat([partners[p].seed for _, p, _ in rows], number),
+                "seat": own_seat,
+                "episode": np.tile(first + np.arange(number), len(rows)),
+                **_measured(layout, seen, own_seat),
+            }
+        )
+    return Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str, np.ndarray]:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from cochef.agents.storage import write_whole
 from cochef.errors import InputError
 from cochef.evaluation.statistics import Summary, summarise
+from cochef.files import write_whole
 
 _TEXT = ("agent", "partner")
 _WHOLE = ("agent_seed", "partner_seed", "seat", "episode")
@@ -84,9 +84,16 @@ def read(directory: Path) -> tuple[Records, dict[str, Any]]:
         raise InputError(f"{directory}: {_MANIFEST} is damaged (it names no layout); evaluate again")
     if manifest.get("sha256") != hashlib.sha256(content).hexdigest():
         raise InputError(f"{directory}: {_EPISODES} is damaged (its checksum does not match); evaluate again")
-    header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
-    columns = zip(*rows, strict=True)
-    return Records({name: _column(name, column) for name, column in zip(header, columns, strict=True)}), manifest
+    try:
+        header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
+        columns = zip(*rows, strict=True)
+        found = {name: _column(name, column) for name, column in zip(header, columns, strict=True)}
+    except ValueError as error:
+        raise InputError(f"{directory}: {_EPISODES} is no table of episodes ({error}); evaluate again") from error
+    missing = {*_TEXT, *_WHOLE, "score", "agent_shaped"} - found.keys()
+    if missing:
+        raise InputError(f"{directory}: {_EPISODES} has no column {min(missing)!r}; evaluate again")
+    return Records(found), manifest
 
 
 def _column(name: str, values: tuple[str, ...]) -> np.ndarray:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich.table import Column
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from cochef.evaluation.behaviours import counted_events, own_share
 from cochef.evaluation.records import Records
-from cochef.evaluation.statistics import Summary
+from cochef.evaluation.statistics import Summary, event_difference
+from cochef.kitchen.layout import Layout
 
 _CLOSE = 5.0  # a score this close to the best of its row is printed bold, as in the paper
 
@@ -71,6 +74,34 @@ def details(records: Records, title: str) -> Table:
             texts = (f"{number:.1f}" for number in numbers)
             body.append((agent, partner, name, *texts, interval, shaped, str(summary.episodes)))
     return Table(title, header, tuple(body))
+
+
+def partners(records: Records, layout: Layout, title: str) -> Table:
+    """A row an agent and partner: how different the partner is from the one most like it, and how both shared the work.
+
+    The onion-preferred score is that of episodes in which the partner potted more onions than tomatoes.
+    """
+    header = ("agent", "partner", "event difference", "own share of cooking", "of deliveries", "onion-preferred score")
+    events = [f"partner_{event.label}" for event in counted_events(layout)]
+    body = []
+    for agent in records.labels("agent"):
+        rows = [part for label, _, part in records.pairs() if label == agent]
+        counts = np.array([[part[event].mean() for event in events] for part in rows])
+        differences = event_difference(counts) if len(rows) > 1 else np.full(1, np.nan)
+        for part, difference in zip(rows, differences, strict=True):
+            onions = part["partner_potting_onion"] > part["partner_potting_tomato"]
+            numbers = (difference, _share(part, "placement_in_pot"), _share(part, "delivery"))
+            score = f"{part['score'][onions].mean():.1f}" if onions.any() else "-"
+            texts = ("-" if np.isnan(number) else f"{number:.2f}" for number in numbers)
+            body.append((agent, str(part["partner"][0]), *texts, score))
+    return Table(title, header, tuple(body))
+
+
+def _share(records: Records, what: str) -> float:
+    """The agent's share of what both did, averaged over the episodes in which anybody did it."""
+    both = np.stack([records[f"agent_{what}"], records[f"partner_{what}"]], axis=1)
+    shares = own_share(both)[:, 0]
+    return float(np.nanmean(shares)) if np.isfinite(shares).any() else float("nan")
 
 
 def behaviour(records: Records, title: str, measures: Sequence[str]) -> Table:

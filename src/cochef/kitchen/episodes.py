@@ -82,7 +82,9 @@ def read(path: Path) -> Iterator[Episode]:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield _episode(line, f"{path}, line {number}")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except InputError:
+        raise
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); give a file of recorded episodes") from error
 
 
@@ -133,7 +135,7 @@ def _episode(line: str, place: str) -> Episode:
         return _checked(json.loads(line), place)
     except json.JSONDecodeError as error:
         raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos + 1})") from None
-    except (InputError, RecursionError) as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{place}: {error}") from None
 
 
@@ -173,7 +175,8 @@ def _steps(steps: object, length: int) -> Sequence[Mapping[str, Any]]:
         if not isinstance(entry, Mapping) or not set(_COMPARED) <= set(entry):
             raise InputError(f"step {time} is {entry!r}; it takes {', '.join(_COMPARED)}")
         events = entry["events"]
-        if not isinstance(events, list) or not all(isinstance(chef, list) for chef in events):
+        lists = isinstance(events, list) and all(isinstance(chef, list) for chef in events)
+        if not lists or not all(isinstance(name, str) for chef in events for name in chef):
             raise InputError(f"events of step {time} are {events!r}; they take a list of names for each chef")
     return steps
 

@@ -20,7 +20,6 @@ from cochef.kitchen.state import Chef, State
 
 FEATURES = 96
 _CLOSEST_POTS = 2
-_POT_FACTS = 8
 
 Way = Int[Array, "2"]
 

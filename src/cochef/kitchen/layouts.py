@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from cochef.errors import InputError, shown
+from cochef.files import read_limited
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Tile
 from cochef.kitchen.layout import DEFAULT_HORIZON, Layout, Order, Place
 
@@ -58,14 +59,23 @@ def names() -> tuple[str, ...]:
     return (*PAPER_LAYOUTS, *sorted(found - set(PAPER_LAYOUTS)))
 
 
-@cache
 def get(name: str) -> Layout:
     """The shipped layout of this name, or the one in the file at this path."""
     if name in names():
-        return parse((_shipped() / f"{name}.toml").read_text("utf-8"), name)
+        return _shipped_layout(name)
     if name.endswith(".toml"):
         return read(Path(name))
     raise LayoutError(f"unknown layout {name!r}; known: {', '.join(names())}, or the path of a .toml file")
+
+
+@cache
+def _shipped_layout(name: str) -> Layout:
+    return parse((_shipped() / f"{name}.toml").read_text("utf-8"), name)
+
+
+def is_shipped(layout: Layout, name: str) -> bool:
+    """Whether a kitchen is the shipped one of this name, whatever its file is called."""
+    return name in names() and layout.fingerprint == _shipped_layout(name).fingerprint
 
 
 def about(name: str) -> str:
@@ -76,13 +86,9 @@ def about(name: str) -> str:
 def read(path: Path) -> Layout:
     """The layout in a file, checked."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
-        reason = getattr(error, "strerror", None) or error
-        raise LayoutError(f"{path}: cannot be read ({reason}); give the path of a layout file") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise LayoutError(f"{path}: larger than {MAX_FILE_BYTES} bytes; a layout is a small text file")
+        content = read_limited(path, MAX_FILE_BYTES, "a layout file")
+    except InputError as error:
+        raise LayoutError(str(error)) from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -211,8 +217,8 @@ def _check_stations(layout: Layout) -> None:
         Tile.SERVING: "to deliver to",
         Tile.DISH_DISPENSER: "to plate a soup",
     }
-    for tile, dispenser_of in zip(_DISPENSERS, range(2), strict=True):
-        if any(order.contents[dispenser_of] for order in layout.orders):
+    for ingredient, tile in enumerate(_DISPENSERS):
+        if any(order.contents[ingredient] for order in layout.orders):
             needed[tile] = "for an order"
     for tile, why in needed.items():
         if not len(layout.cells_of(tile)):

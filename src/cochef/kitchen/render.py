@@ -40,7 +40,7 @@ _SIGNS = frozenset(action.name.lower() for action in Action)
 
 @runtime_checkable
 class Recorded(Protocol):
-    """Recorded kept whole, as `cochef.rollout.record` gives them; axes time, kitchen, seat."""
+    """Episodes kept whole, as `cochef.rollout.record` gives them; axes time, kitchen, seat."""
 
     @property
     def states(self) -> State:

@@ -134,7 +134,7 @@ def _pots(layout: Layout, rows: object) -> Pot:
         index = int(np.flatnonzero(layout.pot_cells == cell)[0])
         if contents[index].any():
             raise StateError(f"the pot at {(x, y)} is listed twice")
-        contents[index] = _contents(layout, filling)
+        contents[index] = _contents(filling)
         ticks[index] = _ticks(layout, contents[index], since)
     return Pot(jnp.asarray(contents), jnp.asarray(ticks))
 
@@ -166,14 +166,14 @@ def _item(layout: Layout, name: object) -> int:
     if isinstance(name, str) and name in _PLAIN:
         return _PLAIN[name]
     if isinstance(name, str) and name.startswith("soup:"):
-        onions, tomatoes = _contents(layout, name.removeprefix("soup:"))
+        onions, tomatoes = _contents(name.removeprefix("soup:"))
         if onions + tomatoes < POT_CAPACITY and layout.cooking is Cooking.AUTOMATIC:
             raise StateError(f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items")
         return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
     raise StateError(f"unknown item {shown(name)}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)")
 
 
-def _contents(layout: Layout, text: object) -> tuple[int, int]:
+def _contents(text: object) -> tuple[int, int]:
     if not isinstance(text, str) or not 1 <= len(text) <= POT_CAPACITY or not set(text) <= {"o", "t"}:
         raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
     return text.count("o"), text.count("t")
@@ -213,16 +213,17 @@ def _row(row: object, length: int, what: str, form: str) -> list[Any]:
 def draw(layout: Layout, state: State) -> str:
     """The kitchen as text: four characters a cell, chefs as number, arrow and what they hold."""
     data = to_json(layout, state)
-    shown: dict[Place, str] = {}
+    marks: dict[Place, str] = {}
     for seat, (x, y, facing, held) in enumerate(data["chefs"]):
-        shown[x, y] = f"{seat + 1}{_ARROWS[_FACINGS.index(facing)]}{_short(held)}"
+        marks[x, y] = f"{seat + 1}{_ARROWS[_FACINGS.index(facing)]}{_short(held)}"
     for x, y, contents, ticks in data["pots"]:
-        shown[x, y] = f"P{contents}" if ticks < 0 else f"P{len(contents)}{ticks:02d}"
+        lit = f"P{len(contents)}{ticks:02d}" if ticks < 100 else f"P{ticks}"
+        marks[x, y] = f"P{contents}" if ticks < 0 else lit
     for x, y, item in data["counters"]:
-        shown[x, y] = f"X{_short(item)}"
+        marks[x, y] = f"X{_short(item)}"
     lines = []
     for y, row in enumerate(layout.rows):
-        lines.append("".join(f"{shown.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip())
+        lines.append("".join(f"{marks.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip())
     return "\n".join(lines)
 
 

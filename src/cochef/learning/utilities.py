@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from cochef.kitchen import layouts
 from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
 
@@ -20,7 +21,7 @@ _DISTANT_TOMATO: Weights = {
 
 def shaping(layout: Layout) -> Weights:
     """The helping reward of the paper's second stage; the task reward is not in it."""
-    if layout.name == "distant_tomato":
+    if layouts.is_shipped(layout, "distant_tomato"):
         return {**_ALWAYS, **_DISTANT_TOMATO}
     tomatoes = any(order.contents[1] for order in layout.orders)
     return _ALWAYS if tomatoes else {**_ALWAYS, **_ONIONS_ONLY}

@@ -1,0 +1,44 @@
+"""Files read within a limit and written whole."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from cochef.errors import InputError
+
+
+def read_limited(path: Path, most: int, kind: str) -> bytes:
+    """The content of a file of at most so many bytes; `kind` says what was expected."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system allows
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({reason}); give the path of {kind}") from error
+    if len(content) > most:
+        raise InputError(f"{path}: larger than {most} bytes; not {kind}")
+    return content
+
+
+def claim_directory(directory: Path) -> None:
+    """Make a directory that can be written to, before any work goes into what it will hold."""
+    write_whole(directory / ".claim", b"")
+    (directory / ".claim").unlink()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file and the directories above it; the file is there whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be written ({reason}); give another place") from error
+    finally:
+        with suppress(OSError, ValueError):
+            partial.unlink()
