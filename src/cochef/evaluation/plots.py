@@ -1,5 +1,7 @@
 """Results as pictures."""
 
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib
@@ -10,7 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from cochef.evaluation.human_likeness import Likeness
 from cochef.evaluation.records import Records
+from cochef.files import write_whole
+
+_PLAYERS = ("#0072b2", "#e69f00")  # told apart by colour-blind readers, too
+_MARKS = (("proxies", "o", 16, 0.35, 2), ("people", "^", 60, 0.9, 3))
 
 
 def heat_map(records: Records, title: str) -> Figure:
@@ -31,12 +38,43 @@ def heat_map(records: Records, title: str) -> Figure:
     return figure
 
 
+def human_likeness(found: Sequence[Likeness]) -> Figure:
+    """A panel a kitchen: people as triangles and proxies as points, by self-cooking and self-delivery ratio."""
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(4.2 * len(found), 5.0), layout="constrained", sharey=True, squeeze=False
+    )
+    for axes, likeness in zip(panels[0], found, strict=True):
+        for seat, colour in enumerate(_PLAYERS):
+            for who, marker, size, strength, order in _MARKS:
+                shares = getattr(likeness, who)
+                axes.scatter(
+                    shares.cooking[:, seat],
+                    shares.delivery[:, seat],
+                    marker=marker,
+                    s=size,
+                    alpha=strength,
+                    color=colour,
+                    linewidths=0.6,
+                    edgecolors="black" if who == "people" else "none",
+                    zorder=order,
+                    label=f"{who}, player {seat}",
+                )
+        axes.set(title=likeness.layout, xlabel="self-cooking ratio", xlim=(-0.04, 1.04), ylim=(-0.04, 1.04))
+        axes.set_box_aspect(1)
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel("self-delivery ratio")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return figure
+
+
 def _short(name: str) -> str:
     return name.removeprefix("script:")
 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as a picture, by its ending, and close it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    picture = BytesIO()
+    figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".").lower())
     plt.close(figure)
+    write_whole(path, picture.getvalue())
