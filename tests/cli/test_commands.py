@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import subprocess
 import sys
 
 import jax
@@ -130,3 +131,19 @@ def test_a_file_that_is_no_recording_is_an_error(cochef, tmp_path):
     (tmp_path / "text.jsonl").write_text("not json")
     for path in (noise, tmp_path / "text.jsonl", tmp_path / "missing.jsonl", tmp_path):
         assert cochef("replay", path)[0] == 2
+
+
+def test_an_episode_of_an_own_kitchen_can_be_recorded_and_replayed(cochef, tmp_path):
+    mine, episode = tmp_path / "mine.toml", tmp_path / "episode.jsonl"
+    grid = "XXPXX\nO1 2T\nX   X\nXDXSX"
+    mine.write_text(f"cooking = 'manual'\ngrid = '''\n{grid}\n'''\n[orders]\not = {{ value = 5, time = 3 }}\n")
+    assert cochef("watch", "--layout", mine, "--out", episode)[0] == 0
+    mine.unlink()
+    code, text = cochef("replay", episode)
+    assert code == 0
+    assert "1 episodes, 400 steps replayed" in text
+
+
+def test_the_command_line_answers_without_loading_what_computes():
+    probe = "import sys, cochef.cli.main; sys.exit('jax' in sys.modules or 'PIL' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

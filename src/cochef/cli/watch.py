@@ -15,14 +15,17 @@ from rich.text import Text
 
 from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
+from cochef.files import write_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from cochef.kitchen.layout import Layout
     from cochef.kitchen.render import Moment
+    from cochef.rollout import Recording
 
-ENDINGS = (".gif", ".mp4", ".png")
+RECORDING = ".jsonl"
+ENDINGS = (".gif", ".mp4", ".png", RECORDING)
 MAX_SPEED = 60
 
 _CELL = 4  # characters that a cell takes in the text drawing
@@ -59,7 +62,7 @@ class Watch:
     """Steps a second."""
 
     out: Path | None = None
-    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state."""
+    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state, .jsonl for `cochef replay`."""
 
     tile_size: int = 64
     """Pixels that a cell of the kitchen takes in the file."""
@@ -67,15 +70,19 @@ class Watch:
     def run(self) -> int:
         """Play the episode and show it."""
         self._check()
-        from cochef.kitchen import layouts
+        from cochef.kitchen import layouts, render
 
         layout = layouts.get(self.layout)
-        moments = islice(play(layout, self.agents, self.seed), None if self.steps is None else self.steps + 1)
-        if self.out is not None:
+        recording = play(layout, self.agents, self.seed)
+        moments = islice(render.moments(recording), None if self.steps is None else self.steps + 1)
+        if self.out is not None and self.out.suffix.lower() == RECORDING:
+            write_recording(layout, recording, self)
+        elif self.out is not None:
             write(layout, moments, self.out, self.speed, self.tile_size)
-            Console(highlight=False, soft_wrap=True).print(f"written: {self.out}", markup=False)
         else:
             show(layout, moments, self.agents, self.speed)
+        if self.out is not None:
+            Console(highlight=False, soft_wrap=True).print(f"written: {self.out}", markup=False)
         return 0
 
     def _check(self) -> None:
@@ -89,18 +96,31 @@ class Watch:
             raise InputError(f"unknown ending of {str(self.out)!r}; known: {', '.join(ENDINGS)}")
 
 
-def play(layout: "Layout", agents: tuple[str, str], seed: int) -> Iterator["Moment"]:
-    """The moments of an episode that these agents play."""
+def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Recording":
+    """An episode that these agents play."""
     import jax
 
     from cochef.agents.names import load
     from cochef.compilation import keep_compiled
-    from cochef.kitchen.render import moments
     from cochef.rollout import record
 
     keep_compiled()
     first, second = agents
-    return moments(record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1))
+    return record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1)
+
+
+def write_recording(layout: "Layout", recording: "Recording", asked: Watch) -> None:
+    """Write the episode, or its first steps, as a line that `cochef replay` reads."""
+    import jax
+
+    from cochef.kitchen import episodes
+
+    assert asked.out is not None
+    played = jax.device_get(recording)
+    states = jax.tree.map(lambda leaf: leaf[1 : None if asked.steps is None else asked.steps + 1, 0], played.states)
+    actions, outcomes = jax.tree.map(lambda leaf: leaf[: asked.steps, 0], (played.actions, played.outcomes))
+    line = episodes.write_line(layout, states, actions, outcomes, pair=list(asked.agents), seed=asked.seed)
+    write_whole(asked.out, (line + "\n").encode())
 
 
 def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: float, tile_size: int) -> None:

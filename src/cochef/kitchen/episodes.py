@@ -6,8 +6,9 @@
                 "events": [[...], [...]]}, ...],              names of the events each chef caused, sorted
      "score": 140.0}
 
-Optional: "start" (a state, else the layout's own), "known_events" (the names that the recorder knows; events it
-does not know are not compared). Other keys are carried along unread. A file may be compressed (.gz).
+Optional: "kitchen" (the text of a layout file, for layouts that do not ship), "start" (a state, else the layout's own),
+"known_events" (the names that the recorder knows; events it does not know are not compared). Other keys are carried
+along unread. A file may be compressed (.gz).
 """
 
 import gzip
@@ -93,7 +94,8 @@ def write_line(layout: Layout, states: State, actions: np.ndarray, outcomes: Out
     steps = list(_steps_json(layout, states, outcomes))
     score = float(np.asarray(outcomes.reward).sum())
     known = [event.label for event in Event]
-    record = {"layout": layout.name, **extra, "known_events": known, "actions": np.asarray(actions).tolist()}
+    kitchen = {} if layouts.is_shipped(layout, layout.name) else {"kitchen": layouts.to_toml(layout)}
+    record = {"layout": layout.name, **kitchen, **extra, "known_events": known, "actions": np.asarray(actions).tolist()}
     return json.dumps({**record, "steps": steps, "score": score}, separators=(",", ":"))
 
 
@@ -145,7 +147,8 @@ def _checked(record: object, place: str) -> Episode:
     missing = {"layout", "actions", "steps", "score"} - set(record)
     if missing:
         raise InputError(f"{min(missing)!r} is missing; an episode has layout, actions, steps and score")
-    layout = layouts.get(str(record["layout"]))
+    name = str(record["layout"])
+    layout = layouts.parse(str(record["kitchen"]), name) if "kitchen" in record else layouts.get(name)
     actions = _actions(record["actions"])
     return Episode(
         place=place,

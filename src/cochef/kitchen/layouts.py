@@ -78,6 +78,25 @@ def is_shipped(layout: Layout, name: str) -> bool:
     return name in names() and layout.fingerprint == _shipped_layout(name).fingerprint
 
 
+def to_toml(layout: Layout) -> str:
+    """The layout as the text of a layout file."""
+    rows = [list(row) for row in layout.rows]
+    for seat, (x, y) in enumerate(layout.starts):
+        rows[y][x] = str(seat + 1)
+    grid = "\n".join("".join(row) for row in rows)
+    lines = [
+        f'cooking = "{layout.cooking.value}"',
+        f"horizon = {layout.horizon}",
+        f"grid = '''\n{grid}\n'''",
+        "",
+        "[orders]",
+    ]
+    for order in layout.orders:
+        recipe = "o" * order.contents[0] + "t" * order.contents[1]
+        lines.append(f"{recipe} = {{ value = {order.value}, time = {order.time} }}")
+    return "\n".join(lines) + "\n"
+
+
 def about(name: str) -> str:
     """The line that says what is special about a shipped layout."""
     return tomllib.loads((_shipped() / f"{name}.toml").read_text("utf-8")).get("about", "")

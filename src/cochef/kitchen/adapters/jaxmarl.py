@@ -101,10 +101,12 @@ class MultiAgentKitchen:
         return self.get_obs(state), state
 
     @partial(jax.jit, static_argnums=0)
-    def step(self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any]) -> Step:
-        """Both chefs act; if that ends the episode, the views and the state are those of the next one's start."""
+    def step(
+        self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any], reset_state: State | None = None
+    ) -> Step:
+        """Both chefs act; if that ends the episode, the next begins, at `reset_state` if it is given."""
         views, after, rewards, dones, infos = self.step_env(key, state, actions)
-        fresh = self.reset(key)
+        fresh = self.reset(key) if reset_state is None else (self.get_obs(reset_state), reset_state)
         views, after = jax.tree.map(lambda new, old: jnp.where(dones["__all__"], new, old), fresh, (views, after))
         return views, after, rewards, dones, infos
 
