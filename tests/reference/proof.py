@@ -76,8 +76,9 @@ def compare_play(engine: Engine, episodes: int, rng: np.random.Generator, progra
     for _ in range(episodes):
         players = (RandomPair if rng.integers(_RANDOM_EPISODES) == 0 else Wanderers)(engine.layout, rng)
         state = engine.start()
+        data = engine.to_json(state)
         for _ in range(engine.layout.horizon):
-            state = recorder.take(state, players.act(engine.to_json(state)), **_OBSERVED_IN_PLAY)
+            state, data = recorder.take(state, data, players.act(data), **_OBSERVED_IN_PLAY)
     return recorder.compare(program)
 
 
@@ -87,7 +88,8 @@ def compare_anything(
     """Take single steps from random states in both engines and compare each, observations included."""
     recorder = _Recorder(engine)
     for _ in range(steps):
-        recorder.take(engine.from_json(random_state(engine.layout, rng)), random_actions(rng), **_OBSERVED_ANYWHERE)
+        data = random_state(engine.layout, rng)
+        recorder.take(engine.from_json(data), data, random_actions(rng), **_OBSERVED_ANYWHERE)
     return recorder.compare(program)
 
 
@@ -100,23 +102,27 @@ class _Recorder:
         self._actions: list[tuple[int, int]] = []
         self._theirs = Trace([], [], [], {}, {})
 
-    def take(self, state: ReferenceState, actions: tuple[int, int], planes: int, features: int) -> ReferenceState:
-        """The state after a step; one in so many is observed, at other times in each episode."""
+    def take(
+        self, state: ReferenceState, data: dict, actions: tuple[int, int], planes: int, features: int
+    ) -> tuple[ReferenceState, dict]:
+        """The state after a step, also as JSON; one in so many is observed, at other times in each episode."""
         engine, theirs, number = self._engine, self._theirs, len(self._actions)
         after, outcome = engine.step(state, actions)
-        self._before.append(self._numbering.row(engine.to_json(state)))
+        self._before.append(self._numbering.row(data))
         self._actions.append(actions)
-        theirs.after.append(self._numbering.row(engine.to_json(after)))
+        data = engine.to_json(after)
+        theirs.after.append(self._numbering.row(data))
         theirs.reward.append(outcome.reward)
         theirs.events.append(np.zeros((SEATS, len(Event)), bool))
         for seat, happened in enumerate(outcome.events):
-            theirs.events[-1][seat, list(happened)] = True
+            for event in happened:
+                theirs.events[-1][seat, event] = True
         moment = number + number // engine.layout.horizon
         if moment % planes == 0:
             theirs.planes[number] = engine.planes(after)
         if moment % features == 0:
             theirs.features[number] = engine.features(after)
-        return after
+        return after, data
 
     def compare(self, program: Callable) -> Comparison:
         """Take all these steps in our kitchen, and see."""
