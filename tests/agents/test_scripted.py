@@ -10,7 +10,7 @@ import pytest
 from cochef.agents.scripted import SCRIPTS, names_for, script
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Action
+from cochef.kitchen.constants import Action, Cooking
 from cochef.kitchen.text import from_json
 from cochef.randomness import fast
 
@@ -74,7 +74,8 @@ def test_scripts_apply_where_their_items_are_and_the_middle_counter_only_in_coun
     layout = layouts.get(name)
     found, tomatoes = names_for(layout), any("T" in row for row in layout.rows)
     assert ("onion_to_middle_counter" in found) == (name == "counter_circuit")
-    assert {"onion_placement", "delivery", "dish_everywhere", "onion_placement_and_delivery"} <= set(found)
+    assert {"onion_placement", "delivery", "onion_everywhere", "dish_everywhere"} <= set(found)
+    assert ("onion_placement_and_delivery" in found) == (layout.cooking is Cooking.AUTOMATIC)  # no script lights a pot
     assert tomatoes == any("tomato" in script_name for script_name in found)
     assert set(found) <= set(SCRIPTS)
 

@@ -56,10 +56,12 @@ def test_the_manifest_says_what_was_measured(out):
 def test_tables_can_be_made_again_from_the_records_alone(out, capsys):
     before = (out / "tables.md").read_text()
     (out / "tables.md").unlink()
-    assert ShowTable(out).run() == 0
+    assert ShowTable(out, details=True).run() == 0
     assert (out / "tables.md").read_text() == before
     assert "| stay | random | both | 0.0 |" in before
-    assert "score" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "narrow: score" in printed
+    assert "narrow: details" in printed
 
 
 def test_measuring_again_writes_the_same_records(layout, out, tmp_path):

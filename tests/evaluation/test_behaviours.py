@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.evaluation.behaviours import OBSERVING, counts, own_share, self_cooking, self_delivery
+from cochef.evaluation.behaviours import OBSERVING, counted_events, counts, own_share, self_cooking, self_delivery
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.dynamics import step
@@ -135,6 +135,21 @@ def test_a_chef_is_idle_when_neither_place_nor_facing_nor_hand_nor_anything_else
     assert observe(RING, chefs, [(N, E)])["idle"] == [1, 0]  # against the counter it faces already; a step
     assert observe(RING, chefs, [(E, W)])["idle"] == [0, 0]
     assert observe(RING, chefs, [(S, S)])["idle"] == [0, 0]  # a turn
+
+
+def test_lighting_a_pot_is_not_idle_where_pots_are_lit_by_hand():
+    layout = layouts.get("forced_coordination_multi")
+    chefs = ((3, 1, "N", None), (1, 2, "N", None))
+    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", -1]])["idle"] == [0, 1]
+    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", 2]])["idle"] == [1, 1]  # it is lit already
+
+
+def test_policies_are_compared_by_twelve_events_where_nobody_has_tomatoes_and_by_twenty_one_elsewhere():
+    for name, number in (("cramped_room", 12), ("counter_circuit", 12), ("distant_tomato", 21), ("many_orders", 21)):
+        assert len(counted_events(layouts.get(name))) == number
+    assert Event.PLACEMENT_IN_POT in counted_events(RING)
+    assert Event.POTTING_ONION not in counted_events(RING)
+    assert Event.TOMATO_IN_EMPTY_POT not in counted_events(ORDERS)
 
 
 def test_shares_of_cooking_and_delivering_sum_to_one_and_are_no_number_where_nobody_did_it():

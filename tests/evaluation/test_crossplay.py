@@ -30,7 +30,7 @@ def measured():
 def recording():
     """The same episodes as the first that are measured: busy in seat 0, random in seat 1."""
     agents = (load(BUSY, ROOM), load("random", ROOM))
-    played = jax.device_get(record(ROOM, agents, jax.random.key(1), 40))
+    played = jax.device_get(record(ROOM, agents, jax.random.fold_in(jax.random.key(1), 0), 40))
     return jax.tree.map(lambda leaf: leaf[:, :EPISODES], played)
 
 

@@ -12,7 +12,7 @@ from cochef.errors import InputError
 from cochef.evaluation import plots, tables
 from cochef.evaluation.records import Records, read, write
 
-MANIFEST = {"layout": "cramped_room", "seed": 3}
+MANIFEST = {"layout": "cramped_room", "seed": 3, "compared_events": ["delivery", "placement_in_pot"]}
 
 
 def make(scores):
@@ -29,6 +29,12 @@ def make(scores):
             "episode": numbers,
             "score": np.array([s for *_, s in rows], float),
             "agent_shaped": np.array([s / 3 for *_, s in rows]),
+            "agent_placement_in_pot": np.array([s // 10 for *_, s in rows]),
+            "partner_placement_in_pot": np.full(len(rows), 2),
+            "agent_delivery": np.zeros(len(rows), int),
+            "partner_delivery": np.array([len(p) % 3 for _, p, *_ in rows]),
+            "partner_potting_onion": numbers % 2,
+            "partner_potting_tomato": np.zeros(len(rows), int),
         }
     )
 
@@ -49,9 +55,8 @@ def test_written_records_read_back_with_their_manifest(tmp_path):
     assert {key: manifest[key] for key in MANIFEST} == MANIFEST
     assert manifest["episodes"] == len(back) == 16
     assert list(back.columns) == list(RECORDS.columns)
-    for name, column in RECORDS.columns.items():
-        assert back[name].dtype.kind == column.dtype.kind
-        assert np.array_equal(back[name], column)
+    assert all(np.array_equal(back[name], column) for name, column in RECORDS.columns.items())
+    assert [back[name].dtype.kind for name in ("agent", "seat", "episode", "score")] == ["U", "i", "i", "f"]
 
 
 def test_records_are_a_plain_table_and_nothing_is_left_behind(tmp_path):
@@ -96,7 +101,7 @@ def test_damaged_records_are_an_error_or_still_the_same(tmp_path, name):
     assert refused > 100
 
 
-@pytest.mark.parametrize("manifest", ["[]", "{}", "null", '{"layout": 7}', "[" * 100_000, ""])
+@pytest.mark.parametrize("manifest", ["[]", "{}", "null", '{"layout": 7}', '{"layout": "x"}', "[" * 100_000, ""])
 def test_a_manifest_that_is_none_is_an_error(tmp_path, manifest):
     write(tmp_path, RECORDS, MANIFEST)
     (tmp_path / "manifest.json").write_text(manifest)
@@ -111,6 +116,13 @@ def test_an_edited_score_is_noticed(tmp_path):
     with pytest.raises(InputError, match=r"episodes\.csv is damaged \(its checksum does not match\)"):
         read(tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["episodes"] == 16
+
+
+def test_records_without_a_column_that_tables_need_are_an_error(tmp_path):
+    for gone in ("agent_shaped", "partner_delivery"):
+        write(tmp_path, Records({name: c for name, c in RECORDS.columns.items() if name != gone}), MANIFEST)
+        with pytest.raises(InputError, match=f"has no column '{gone}'; evaluate again"):
+            read(tmp_path)
 
 
 def test_scores_within_five_of_the_best_of_their_row_are_bold():
@@ -132,6 +144,17 @@ def test_details_have_a_row_for_both_seats_and_one_for_each():
     ]
     assert rows[0]["sd of seeds"] == "28.3"
     assert rows[0]["shaped"] == "16.7"
+
+
+def test_partners_are_compared_by_events_and_by_how_the_work_was_shared():
+    table = tables.partners(RECORDS, MANIFEST["compared_events"], "partners")
+    rows = {row[:2]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    with_a, with_b = rows["me", 'script:"a", b'], rows["me", "[/b]|c"]
+    assert with_a["event difference"] == with_b["event difference"] == "1.00"  # one delivers, the other never does
+    assert with_a["own share of cooking"] == f"{np.mean([2 / 4, 4 / 6, 6 / 8, 8 / 10]):.2f}"
+    assert with_b["own share of cooking"] == "0.00"
+    assert (with_a["of deliveries"], with_b["of deliveries"]) == ("0.00", "-")
+    assert with_a["onion-preferred score"] == "60.0"  # of the two episodes in which the partner potted an onion
 
 
 def test_tables_show_any_label_as_it_is(capsys):

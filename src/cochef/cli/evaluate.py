@@ -3,7 +3,7 @@
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -15,7 +15,6 @@ from cochef.files import claim_directory, write_whole
 
 if TYPE_CHECKING:
     from cochef.evaluation.records import Records
-    from cochef.kitchen.layout import Layout
 
 MAX_EPISODES = 100_000
 
@@ -48,7 +47,7 @@ class Evaluate:
     def run(self) -> int:
         """Play, record, and show."""
         from cochef.compilation import keep_compiled
-        from cochef.evaluation import crossplay, records
+        from cochef.evaluation import behaviours, crossplay, records
         from cochef.kitchen import layouts
 
         if not 1 <= self.episodes <= MAX_EPISODES:
@@ -67,10 +66,10 @@ class Evaluate:
                 layout, agents, partners, episodes=self.episodes, seed=self.seed, greedy=self.greedy
             )
         manifest = {
-            "kitchen": self.layout,
             "layout": layout.name,
             "fingerprint": layout.fingerprint,
             "horizon": layout.horizon,
+            "compared_events": [event.label for event in behaviours.counted_events(layout)],
             "agents": [vars(player) for player in agents],
             "partners": [vars(player) for player in partners],
             "episodes_per_pair_and_seat": self.episodes,
@@ -81,7 +80,7 @@ class Evaluate:
         }
         if self.out:
             records.write(self.out, found, manifest)
-        _show(found, layout, self.out, self.details)
+        _show(found, manifest, self.out, self.details)
         return 0
 
 
@@ -97,28 +96,27 @@ class ShowTable:
     def run(self) -> int:
         """Read and show."""
         from cochef.evaluation import records
-        from cochef.kitchen import layouts
 
-        found, manifest = records.read(self.directory)
-        _show(found, layouts.get(str(manifest.get("kitchen", manifest["layout"]))), self.directory, self.details)
+        _show(*records.read(self.directory), self.directory, self.details)
         return 0
 
 
-def _show(found: "Records", layout: "Layout", out: Path | None, details: bool) -> None:
+def _show(found: "Records", manifest: dict[str, Any], out: Path | None, details: bool) -> None:
     from cochef.evaluation import plots, tables
 
     counted = [name for name in found.columns if name.startswith(("agent_", "partner_")) and not name.endswith("_seed")]
     happened = [name for name in counted if found[name].any()]
-    overview = tables.scores(found, f"{layout.name}: score (± sd over seeds, or standard error)")
+    kitchen, compared = manifest["layout"], manifest["compared_events"]
+    overview = tables.scores(found, f"{kitchen}: score (± sd over seeds, or standard error)")
     more = [
-        tables.details(found, f"{layout.name}: details"),
-        tables.partners(found, layout, f"{layout.name}: partners"),
-        tables.behaviour(found, f"{layout.name}: mean of an episode", happened),
+        tables.details(found, f"{kitchen}: details"),
+        tables.partners(found, compared, f"{kitchen}: partners"),
+        tables.behaviour(found, f"{kitchen}: mean of an episode", happened),
     ]
     console = Console(highlight=False)
     console.print(overview.rich(), *(table.rich() for table in more[:2] if details))
     if out:
         text = "\n".join(table.markdown() for table in (overview, *more))
         write_whole(out / "tables.md", text.encode())
-        plots.save(plots.heat_map(found, f"{layout.name}: mean score"), out / "crossplay.png")
+        plots.save(plots.heat_map(found, f"{kitchen}: mean score"), out / "crossplay.png")
         console.print(f"records, tables.md and crossplay.png in {out}", markup=False)

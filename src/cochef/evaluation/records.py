@@ -82,6 +82,8 @@ def read(directory: Path) -> tuple[Records, dict[str, Any]]:
         raise InputError(f"{directory}: {_MANIFEST} is damaged ({error}); evaluate again") from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("layout"), str):
         raise InputError(f"{directory}: {_MANIFEST} is damaged (it names no layout); evaluate again")
+    if not isinstance(manifest.get("compared_events"), list):
+        raise InputError(f"{directory}: {_MANIFEST} is damaged (it lists no compared events); evaluate again")
     if manifest.get("sha256") != hashlib.sha256(content).hexdigest():
         raise InputError(f"{directory}: {_EPISODES} is damaged (its checksum does not match); evaluate again")
     try:
@@ -90,7 +92,8 @@ def read(directory: Path) -> tuple[Records, dict[str, Any]]:
         found = {name: _column(name, column) for name, column in zip(header, columns, strict=True)}
     except ValueError as error:
         raise InputError(f"{directory}: {_EPISODES} is no table of episodes ({error}); evaluate again") from error
-    missing = {*_TEXT, *_WHOLE, "score", "agent_shaped"} - found.keys()
+    compared = {f"partner_{event}" for event in manifest["compared_events"]}
+    missing = {*_TEXT, *_WHOLE, "score", "agent_shaped", *compared} - found.keys()
     if missing:
         raise InputError(f"{directory}: {_EPISODES} has no column {min(missing)!r}; evaluate again")
     return Records(found), manifest

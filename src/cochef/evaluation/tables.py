@@ -8,10 +8,9 @@ from rich.table import Column
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from cochef.evaluation.behaviours import counted_events, own_share
+from cochef.evaluation.behaviours import own_share
 from cochef.evaluation.records import Records
 from cochef.evaluation.statistics import Summary, event_difference
-from cochef.kitchen.layout import Layout
 
 _CLOSE = 5.0  # a score this close to the best of its row is printed bold, as in the paper
 
@@ -76,13 +75,14 @@ def details(records: Records, title: str) -> Table:
     return Table(title, header, tuple(body))
 
 
-def partners(records: Records, layout: Layout, title: str) -> Table:
+def partners(records: Records, compared: Sequence[str], title: str) -> Table:
     """A row an agent and partner: how different the partner is from the one most like it, and how both shared the work.
 
-    The onion-preferred score is that of episodes in which the partner potted more onions than tomatoes.
+    Partners differ by the counts of the compared events. The onion-preferred score is that of episodes in which the
+    partner potted more onions than tomatoes.
     """
     header = ("agent", "partner", "event difference", "own share of cooking", "of deliveries", "onion-preferred score")
-    events = [f"partner_{event.label}" for event in counted_events(layout)]
+    events = [f"partner_{event}" for event in compared]
     body = []
     for agent in records.labels("agent"):
         rows = [part for label, _, part in records.pairs() if label == agent]
