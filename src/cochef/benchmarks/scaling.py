@@ -1,6 +1,5 @@
 """How our rates change with the number of kitchens and from layout to layout, measured and drawn."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from cochef.kitchen.layout import Layout
 
 KITCHENS = tuple(4**power for power in range(8))  # 1 to 16,384
 
-_REPEATS = 3
+_REPEATS = 5
 _COLOURS = {"none": "#7a7a7a", "compact": "#0072b2", "26 planes": "#d55e00"}
 _ENDINGS = (".png", ".svg", ".pdf")
 
@@ -63,8 +62,8 @@ def measure(
 def _point(layout: Layout, kitchens: int, view: str, seconds: float, tell: Tell) -> Point:
     tell(f"{layout.name}, {kitchens:,} kitchens, observation: {view}")
     runner = Runner(simulator(layout, VIEWS[view]), kitchens)
-    rates = [runner.rate(seconds / _REPEATS) for _ in range(_REPEATS)]
-    return Point(layout.name, kitchens, view, statistics.median(rates))
+    best = max(runner.rate(seconds / _REPEATS) for _ in range(_REPEATS))  # the one that was disturbed least
+    return Point(layout.name, kitchens, view, best)
 
 
 def check_picture(path: Path) -> None:

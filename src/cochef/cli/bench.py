@@ -154,7 +154,7 @@ def _write(out: Path | None, numbers: dict[str, Any]) -> None:
 def rates_table(contest: "Contest") -> Table:
     """What was measured, a simulator a row."""
     table = Table("simulator", "observation", title=f"{contest.layout}, {contest.kitchens:,} kitchens")
-    for heading in ("steps a second", "lowest", "highest", "compile time"):
+    for heading in ("steps/s", "lowest", "highest", "compile"):
         table.add_column(heading, justify="right")
     for entry in contest.entries:
         compiling = "-" if entry.compile_seconds is None else f"{entry.compile_seconds:.2f} s"
@@ -178,7 +178,7 @@ def scaling_table(scaling: "Scaling") -> Table:
     table = Table()
     table.add_column("layout", no_wrap=True)
     table.add_column("observation")
-    for heading in ("kitchens", "steps a second", "one step"):
+    for heading in ("kitchens", "steps/s", "one step of all"):
         table.add_column(heading, justify="right")
     for point in (*scaling.by_kitchens, *scaling.by_layout):
         took = f"{point.microseconds:,.0f} µs"
