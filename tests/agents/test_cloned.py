@@ -1,6 +1,8 @@
 """Clones of people: the stuck rule, and those that ship with the package."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -19,6 +21,7 @@ from cochef.rollout import watch
 
 ROOM = layouts.get("cramped_room")
 PLAYED = ("asymmetric_advantages", "coordination_ring", "counter_circuit", "cramped_room", "forced_coordination")
+DOCS = Path(__file__).parents[2] / "docs" / "partners.md"
 N, S, E, W, STAY, USE = Action
 HERE, TURNED, ELSEWHERE = (
     from_json(ROOM, {"chefs": [[2, 2, "S", None], chef], "t": 0})
@@ -89,6 +92,10 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
     assert report["acting_accuracy"] > 2 * report["acting_majority"]
     assert report["accuracy"] > 3 * report["random"]
     assert report["loss"] < report["marginal_loss"] - 0.2
+    shares = (report[key] for key in ("accuracy", "majority", "acting_accuracy", "acting_majority"))
+    losses = (report["loss"], report["marginal_loss"])
+    row = (name, split.value, report["examples"], *(f"{s:.1%}" for s in shares), *(f"{loss:.2f}" for loss in losses))
+    assert f"| {' | '.join(map(str, row))} |" in DOCS.read_text("utf-8")
 
 
 def test_a_shipped_clone_cooks_and_serves_in_its_kitchen():
@@ -97,3 +104,14 @@ def test_a_shipped_clone_cooks_and_serves_in_its_kitchen():
     tally = jax.device_get(watch(short, (proxy,), ((0, 0, 20),), jax.random.key(0)))
     assert tally.score.mean() > 10
     assert (tally.events.sum(axis=-1) > 0).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PLAYED)
+def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
+    layout = layouts.get(name)
+    tally = jax.device_get(watch(layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)))
+    (documented, error), *_ = re.findall(rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M)
+    own_error = tally.score.std() / np.sqrt(400)
+    print(f"{name}: {tally.score.mean():.1f} ± {own_error:.1f}, documented {documented}")
+    assert abs(tally.score.mean() - float(documented)) < 4 * np.hypot(own_error, float(error))
