@@ -11,6 +11,7 @@ from cochef.cli.clone import Clone
 from cochef.cli.doctor import Doctor
 from cochef.cli.evaluate import Evaluate, ShowTable
 from cochef.cli.human import Human
+from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
 from cochef.cli.replay import Replay
@@ -25,6 +26,7 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[ShowTable, tyro.conf.subcommand("table")]
     | Annotated[Human, tyro.conf.subcommand("human")]
+    | Annotated[HumanLikeness, tyro.conf.subcommand("human-likeness")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
