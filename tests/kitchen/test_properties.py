@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import SEATS, Action, Direction, Event, Item, Tile
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Direction, Event, Item, Tile
 from cochef.kitchen.dynamics import Outcome, step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
@@ -90,6 +90,9 @@ def equal(one, other):
 def test_a_step_leads_from_a_state_to_a_state_one_tick_later(name, data):
     steps = drawn_steps(data, name)
     assert (steps.after.time == steps.before.time + 1).all()
+    items, ticks = steps.after.pots.contents.sum(axis=-1), steps.after.pots.ticks
+    assert (items <= POT_CAPACITY).all()
+    assert (ticks[items == 0] == -1).all()
     after = pick(steps.after, data.draw(st.integers(0, STEPS - 1)))
     assert equal(jax.device_get(from_json(steps.layout, to_json(steps.layout, after))), after)
 
