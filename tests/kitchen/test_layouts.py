@@ -222,7 +222,7 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_byte(tmp_path):
 def test_a_file_is_read_only_up_to_its_largest_size(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(GOOD + "#" * layouts.MAX_FILE_BYTES)
-    _expect_unreadable(path, "larger than 65536 bytes; a layout is a small text file")
+    _expect_unreadable(path, "larger than 65536 bytes; not a layout file")
 
 
 def _expect_unreadable(path, message):
