@@ -133,6 +133,8 @@ def test_the_horizon_is_a_truncation_in_the_jaxmarl_signature_and_the_next_episo
         assert _equal((ends, told), (dones, infos))
     assert int(after.time) == env.layout.horizon
     assert _equal((views, state), (begin_views, begin))
+    views, state, *_ = env.step(key, dataclasses.replace(after, time=after.time - 1), stay, reset_state=after)
+    assert _equal((views, state), (env.get_obs(after), after))
 
 
 def test_one_seed_gives_one_episode_and_seats_and_partners_vary_with_it():
