@@ -1,6 +1,5 @@
 """Clones of people: the stuck rule, and those that ship with the package."""
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -96,14 +95,6 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
     losses = (report["loss"], report["marginal_loss"])
     row = (name, split.value, report["examples"], *(f"{s:.1%}" for s in shares), *(f"{loss:.2f}" for loss in losses))
     assert f"| {' | '.join(map(str, row))} |" in DOCS.read_text("utf-8")
-
-
-def test_a_shipped_clone_cooks_and_serves_in_its_kitchen():
-    proxy = load("human-proxy:cramped_room", ROOM)
-    short = dataclasses.replace(ROOM, horizon=200)
-    tally = jax.device_get(watch(short, (proxy,), ((0, 0, 20),), jax.random.key(0)))
-    assert tally.score.mean() > 10
-    assert (tally.events.sum(axis=-1) > 0).all()
 
 
 @pytest.mark.long
