@@ -15,6 +15,7 @@ from tests.reference.allowed import allowed
 from tests.reference.anything import random_state
 from tests.reference.engine import Engine, ReferenceOutcome
 from tests.reference.proof import Comparison, compare_anything, compare_play, compiled_in_a_hurry
+from tests.reference.table import PROPERTY, row_of
 
 STEPS = int(os.environ.get("COCHEF_LONG_STEPS", "200000"))  # on every layout, in the long proof
 LEAST = 500 * STEPS // 200_000  # how often everything that a layout allows has to happen
@@ -80,39 +81,17 @@ def test_a_difference_is_told_in_words():
     assert compared.differences[0].startswith("coordination_ring, step 0: after at [[")
 
 
-@pytest.fixture(scope="module")
-def table(request):
-    """What the long proof compared, layout by layout; printed when all are through."""
-    compared: dict[str, Comparison] = {}
-    yield compared
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    reporter.write(f"\n{render(compared)}\n")
-
-
-def render(compared: dict[str, Comparison]) -> str:
-    """Steps, differences and counts as a table; a dash where a layout does not allow something."""
-    counted = dict.fromkeys(
-        [*(event.label for event in Event), *(what for c in compared.values() for what in c.counts)]
-    )
-    rows = [["", "steps", "differences", *counted]]
-    for name, comparison in compared.items():
-        permitted = allowed(layouts.get(name))
-        counts = [str(comparison.counts[what]) if what in permitted else "-" for what in counted]
-        rows.append([name, str(comparison.steps), str(len(comparison.differences)), *counts])
-    widths = [max(map(len, row)) for row in rows]
-    lines = zip(*rows, strict=True)
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-
-
 @pytest.mark.long
 @every_layout
-def test_two_hundred_thousand_steps_are_the_same_in_both_engines(name, table):
+def test_two_hundred_thousand_steps_are_the_same_in_both_engines(name, record_property):
     engine, rng, compared = engine_of(name), np.random.default_rng(1), Comparison()
     wanted = Counter(dict.fromkeys(allowed(engine.layout), LEAST))
     while compared.steps < STEPS or (wanted - compared.counts and compared.steps < 3 * STEPS):
         compared += compare_play(engine, EPISODES, rng)
-        table[name] = compared
-        assert compared.differences == ()
+        if compared.differences:
+            break
+    record_property(PROPERTY, (name, row_of(compared)))
+    assert compared.differences == ()
     assert not wanted - compared.counts, "these happened too seldom, by so many times"
     assert set(+compared.counts) <= set(wanted), "some of this happened, although the layout should not allow it"
 
