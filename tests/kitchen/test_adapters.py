@@ -25,6 +25,8 @@ from cochef.kitchen.state import start
 VIEWS = {"grid": grid, "compact": compact, "features": features}
 ONION_FROM_THE_EAST = (Action.EAST, Action.INTERACT)  # for chef_1 of the cramped room
 
+OLD_KEY = jax.random.PRNGKey(0)  # the older form of a key, as JaxMARL's own programs pass it
+
 each_layout = pytest.mark.parametrize("name", layouts.names())
 each_view = pytest.mark.parametrize("view", VIEWS)
 
@@ -122,7 +124,7 @@ def test_the_horizon_is_a_truncation_and_no_termination_in_gymnasium():
 
 def test_the_horizon_is_a_truncation_in_the_jaxmarl_signature_and_the_next_episode_begins():
     env = MultiAgentKitchen("cramped_room")
-    key, stay = jax.random.key(0), dict.fromkeys(env.agents, jnp.int32(Action.STAY))
+    key, stay = OLD_KEY, dict.fromkeys(env.agents, jnp.int32(Action.STAY))
     begin_views, begin = env.reset(key)
     state = dataclasses.replace(begin, time=jnp.int32(env.layout.horizon - 2))
     for last in (False, True):
@@ -172,7 +174,7 @@ def test_the_learner_reads_what_it_did_itself():
     assert took["events"] == ["pickup_onion_from_dispenser"]
 
 
-@pytest.mark.parametrize("name", ["cramped_room", "many_orders", "counter_circuit_multi"])
+@pytest.mark.parametrize("name", ["many_orders", "counter_circuit_multi"])
 def test_the_jaxmarl_signature_compiled_and_mapped_equals_stepping_the_rules(name):
     env, layout = MultiAgentKitchen(name), layouts.get(name)
     kitchens, steps = 4, 25
@@ -223,10 +225,10 @@ def test_spaces_of_the_jaxmarl_signature_can_be_sampled_and_mapped():
 
 def test_events_of_the_jaxmarl_signature_follow_the_enumeration():
     env = MultiAgentKitchen("cramped_room")
-    key = jax.random.PRNGKey(0)  # the older form of a key, as JaxMARL's own programs pass it
-    _, state = env.reset(key)
+    _, state = env.reset(OLD_KEY)
     for action in ONION_FROM_THE_EAST:
-        _, state, _, _, infos = env.step(key, state, {"chef_0": Action.STAY, "chef_1": action})
+        acts = {"chef_0": jnp.int32(Action.STAY), "chef_1": jnp.int32(action)}
+        _, state, _, _, infos = env.step(OLD_KEY, state, acts)
     assert [Event(event) for event in np.flatnonzero(infos["events"][1])] == [Event.PICKUP_ONION_FROM_DISPENSER]
     assert all(bool(allowed.all()) for allowed in env.get_avail_actions(state).values())
 

@@ -30,8 +30,10 @@ one_of_each_kind = pytest.mark.parametrize("name", ["cramped_room", "many_orders
 STEPS = 1000
 COUNTED = ("onion", "tomato", "dish", "soup")
 
+QUICKLY = {"xla_backend_optimization_level": 0}  # there is more to compile than to run
+
 step_one = jax.jit(step, static_argnums=0)
-step_many = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)), static_argnums=0)
+step_many = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)), static_argnums=0, compiler_options=QUICKLY)
 
 
 class Steps(NamedTuple):
@@ -243,7 +245,7 @@ def _decode_both(layout, state):
     return decode(layout, views[0]), decode(layout, views[1])
 
 
-decode_both = jax.jit(_decode_both, static_argnums=0)
+decode_both = jax.jit(_decode_both, static_argnums=0, compiler_options=QUICKLY)
 
 
 @each_layout
