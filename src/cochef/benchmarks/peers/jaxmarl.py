@@ -12,16 +12,14 @@ from jaxtyping import Array, Int, Key
 from cochef.benchmarks.loop import Runner, Shown, Simulator, State
 from cochef.benchmarks.peers.service import serve
 
+CHEFS = ("agent_0", "agent_1")
+
 _TILES = str.maketrans({"X": "W", "D": "B", "S": "X", "1": "A", "2": "A"})
-_CHEFS = ("agent_0", "agent_1")
 
 
 def main(rows: list[str], kitchens: int, **_: object) -> None:
     """Measure it in this kitchen."""
-    with warnings.catch_warnings(action="ignore"):
-        overcooked = importlib.import_module("jaxmarl.environments.overcooked")
-        grid = "\n".join(row.translate(_TILES) for row in rows)
-        game = overcooked.Overcooked(layout=overcooked.layout_grid_to_dict(grid))
+    game = overcooked(rows)
     start = game.reset(jax.random.key(0))[1]
     serve(
         {
@@ -31,13 +29,20 @@ def main(rows: list[str], kitchens: int, **_: object) -> None:
     )
 
 
+def overcooked(rows: list[str]) -> Any:  # noqa: ANN401
+    """Its game in this kitchen."""
+    with warnings.catch_warnings(action="ignore"):
+        package = importlib.import_module("jaxmarl.environments.overcooked")
+        return package.Overcooked(layout=package.layout_grid_to_dict("\n".join(row.translate(_TILES) for row in rows)))
+
+
 def _simulator(game: Any, start: State | None) -> Simulator:  # noqa: ANN401
     def begin(key: Key[Array, ""], kitchens: int) -> State:
         return jax.vmap(game.reset)(jax.random.split(key, kitchens))[1]
 
     def step(key: Key[Array, ""], state: State, actions: Int[Array, "2 kitchens"]) -> tuple[State, Shown]:
         def one(key: Key[Array, ""], state: State, actions: Int[Array, "2"]) -> tuple[State, Shown]:
-            views, state, rewards, _, told = game.step(key, state, dict(zip(_CHEFS, actions, strict=True)), start)
+            views, state, rewards, _, told = game.step(key, state, dict(zip(CHEFS, actions, strict=True)), start)
             return state, (views, rewards, told)
 
         return jax.vmap(one, in_axes=(0, 0, 1))(jax.random.split(key, actions.shape[1]), state, actions)

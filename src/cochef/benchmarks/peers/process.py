@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cochef
+from cochef.benchmarks.peers.service import Learnt
 from cochef.errors import InputError
 
 REMEDY = "`make bench` makes one from locks/peers.txt and measures"
@@ -36,18 +37,25 @@ def interpreter(place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Peer:
-    """One simulator in a peer's process."""
+    """One simulator, or learner, in a peer's process."""
 
     name: str
     process: "_Process"
 
     def rate(self, seconds: float) -> float:
         """Kitchen steps a second, over at least so many seconds."""
-        return self.process.ask({"of": self.name, "ask": "rate", "seconds": seconds})["answer"]
+        return self._ask("rate", seconds=seconds)
 
     def compile_seconds(self) -> float | None:
         """How long the step takes to compile; None where nothing is compiled."""
-        return self.process.ask({"of": self.name, "ask": "compile_seconds"})["answer"]
+        return self._ask("compile_seconds")
+
+    def learn(self, seed: int, target: float, most: int) -> Learnt:
+        """Learn from scratch until the mean task return reaches the target, or for at most so many steps."""
+        return Learnt(**self._ask("learn", seed=seed, target=target, most=most))
+
+    def _ask(self, question: str, **arguments: float) -> Any:  # noqa: ANN401
+        return self.process.ask({"of": self.name, "ask": question, **arguments})["answer"]
 
 
 @contextlib.contextmanager

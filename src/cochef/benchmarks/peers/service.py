@@ -1,13 +1,27 @@
 """What a peer's process does: it reads a question a line and answers each with a line, both JSON.
 
-`{"of": name, "ask": "rate", "seconds": s}` is answered by `{"answer": kitchen steps a second}`, and
-`{"of": name, "ask": "compile_seconds"}` by `{"answer": seconds}`, null where nothing is compiled.
+A question names a contender, one of its methods, and the arguments:
+`{"of": name, "ask": "rate", "seconds": s}` is answered by `{"answer": kitchen steps a second}`,
+`{"of": name, "ask": "compile_seconds"}` by `{"answer": seconds}`, null where nothing is compiled, and
+`{"of": name, "ask": "learn", "seed": k, "target": r, "most": n}`, of one that learns, by `{"answer": a Learnt}`.
 """
 
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """How a contender's learning went until its mean task return first reached a target, or it had to stop."""
+
+    reached: bool
+    mean_return: float | None  # over the last 64 episodes that ended; None before so many ended
+    steps: int  # of all kitchens
+    seconds: float  # without compiling
+    compile_seconds: float
 
 
 @runtime_checkable
@@ -28,10 +42,9 @@ def serve(contenders: Mapping[str, Contender]) -> None:
     _say({"ready": list(contenders)})
     for line in sys.stdin:
         question = json.loads(line)
-        contender = contenders[question["of"]]
-        rate = question["ask"] == "rate"
-        _say({"answer": contender.rate(question["seconds"]) if rate else contender.compile_seconds()})
+        ask = getattr(contenders[question.pop("of")], question.pop("ask"))
+        _say({"answer": ask(**question)})
 
 
 def _say(message: object) -> None:
-    print(json.dumps(message), flush=True)
+    print(json.dumps(message, default=asdict), flush=True)
