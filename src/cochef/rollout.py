@@ -102,7 +102,7 @@ def watch(
     """Play all matches at once, an episode a kitchen; what the watcher saw in each kitchen, match after match."""
 
     def see(seen: Seen, step: Step) -> tuple[Seen, tuple[()]]:
-        return _over_kitchens(partial(watcher.see, layout))(seen, step), ()
+        return over_kitchens(partial(watcher.see, layout))(seen, step), ()
 
     seats = _seats(matches, len(agents))
     begin = jax.tree.map(partial(_repeat, len(seats)), watcher.begin(layout))
@@ -132,7 +132,8 @@ def _repeat(kitchens: int, leaf: Array) -> Array:
     return jnp.repeat(leaf[..., None], kitchens, axis=-1)
 
 
-def _over_kitchens(function: Any) -> Any:  # noqa: ANN401
+def over_kitchens(function: Any) -> Any:  # noqa: ANN401
+    """A function of one kitchen as one of many, which are the last axis of all it takes and gives."""
     return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
@@ -153,7 +154,7 @@ def _episode(
         if (seats[:, seat] == who).any()
     ]
 
-    @_over_kitchens
+    @over_kitchens
     def advance(state: State, actions: Int[Array, "2"]) -> Step:
         after, outcome = step(layout, state, actions)
         return Step(state, actions, outcome, after)
@@ -180,7 +181,7 @@ class _Player:
     kitchens: np.ndarray
 
     def begin(self, keys: Key[Array, " kitchens"]) -> Memory:
-        return _over_kitchens(lambda key: self.agent.begin(jax.random.fold_in(key, self.seat)))(keys[self.kitchens])
+        return over_kitchens(lambda key: self.agent.begin(jax.random.fold_in(key, self.seat)))(keys[self.kitchens])
 
     def act(self, states: State, memories: Memory, keys: Key[Array, " kitchens"]) -> tuple[Int[Array, " n"], Memory]:
         def one(state: State, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
@@ -189,7 +190,7 @@ class _Player:
 
         everywhere = len(self.kitchens) == keys.shape[0]
         own = states if everywhere else jax.tree.map(lambda leaf: leaf[..., self.kitchens], states)
-        return _over_kitchens(one)(own, memories, keys[self.kitchens])
+        return over_kitchens(one)(own, memories, keys[self.kitchens])
 
 
 def _assemble(players: Sequence[_Player], acted: Sequence[tuple[Array, Memory]], seat: int) -> Int[Array, " kitchens"]:

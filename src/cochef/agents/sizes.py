@@ -1,10 +1,45 @@
-"""Sizes of networks, checked where they enter."""
+"""Sizes of networks, checked where they enter; loads nothing that learns."""
+
+from dataclasses import dataclass
+from enum import Enum
 
 from cochef.errors import InputError, shown
 
+MAX_WIDTH = 4096
 
-def check_hidden(hidden: object) -> None:
+
+class Eyes(Enum):
+    """What a network sees of a kitchen."""
+
+    COMPACT = "compact"
+    GRID = "grid"
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """How the networks of an actor and its critic are built."""
+
+    eyes: Eyes = Eyes.COMPACT
+    """What they see: the compact vector, or the grid of 26 planes."""
+    channels: tuple[int, ...] = (32, 64, 32)
+    """Channels of the 3 x 3 convolutions on the grid."""
+    hidden: tuple[int, ...] = (64, 64)
+    """Widths of the layers after them."""
+    normalise: bool = False
+    """Whether each of these layers is followed by a layer normalisation."""
+    memory: int = 0
+    """Width of the recurrent memory; 0 for none."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_hidden(self.channels, "channels")
+        check_hidden(self.hidden)
+        if type(self.memory) is not int or not 0 <= self.memory <= MAX_WIDTH:
+            raise InputError(f"memory is {shown(self.memory)}; it takes a whole number from 0 to {MAX_WIDTH}")
+
+
+def check_hidden(hidden: object, name: str = "hidden") -> None:
     """Complain about layer sizes that make no network."""
     sizes = hidden if isinstance(hidden, (list, tuple)) else ()
-    if not 0 < len(sizes) <= 8 or not all(type(size) is int and 0 < size <= 4096 for size in sizes):
-        raise InputError(f"hidden is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to 4096")
+    if not 0 < len(sizes) <= 8 or not all(type(size) is int and 0 < size <= MAX_WIDTH for size in sizes):
+        raise InputError(f"{name} is {shown(hidden)}; it takes 1 to 8 layer sizes from 1 to {MAX_WIDTH}")

@@ -16,6 +16,7 @@ from cochef.kitchen.constants import INGREDIENTS, POT_CAPACITY, SEATS, Direction
 from cochef.kitchen.items import ingredients_of, is_soup, soup
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.pots import cooking_time, is_lit, is_ready, time_left
+from cochef.kitchen.recipes import cooking_times
 from cochef.kitchen.state import Chef, Pot, State
 
 PLANES = 26
@@ -41,6 +42,15 @@ def compact_sizes(layout: Layout) -> tuple[int, int, int, int, int]:
     chef = len(layout.floor_cells) + len(Direction) + _ITEM_ENTRIES
     pots, counters = len(layout.pot_cells), len(layout.counter_cells)
     return chef, chef, pots * _POT_ENTRIES, counters * _ITEM_ENTRIES, _TIME_ENTRIES
+
+
+def compact_peaks(layout: Layout) -> np.ndarray:
+    """The largest number that each entry of the compact vector takes."""
+    item = [1] * 4 + [POT_CAPACITY] * INGREDIENTS
+    chef = [1] * (len(layout.floor_cells) + len(Direction)) + item
+    pot = [1] * (_POT_ENTRIES - 1) + [int(cooking_times(layout).max())]
+    time = [max(1, layout.horizon // URGENT), min(layout.horizon, URGENT - 1)]
+    return np.array(2 * chef + pot * len(layout.pot_cells) + item * len(layout.counter_cells) + time)
 
 
 def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:

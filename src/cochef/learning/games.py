@@ -1,0 +1,91 @@
+"""What can be learned: games of two seats, fixed length and events. The kitchen is one; tests have tiny ones."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Shaped, UInt8
+
+from cochef.agents.actor_critic import kitchen_sight, look
+from cochef.agents.networks import Sight
+from cochef.agents.sizes import Eyes
+from cochef.kitchen import dynamics, state
+from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.layout import Layout
+
+GameState = Any  # a tree of arrays
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A game for two; hashable, as compiled programs are specialised to it."""
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are."""
+        ...
+
+    @property
+    def events(self) -> int:
+        """How many kinds of events there are."""
+        ...
+
+    @property
+    def horizon(self) -> int:
+        """How many steps an episode has."""
+        ...
+
+    @property
+    def sight(self) -> Sight:
+        """What a seat sees."""
+        ...
+
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""]) -> GameState:
+        """One game as if so many steps had passed without anything happening."""
+        ...
+
+    def step(
+        self, state: GameState, actions: Int[Array, "2"]
+    ) -> tuple[GameState, Shaped[Array, "2 events"], Float[Array, "2"]]:
+        """One game a step later, the events of each seat, and the task reward that each seat earned for both."""
+        ...
+
+    def look(self, states: GameState) -> UInt8[Array, "2 *view games"]:
+        """What each seat sees in many games, which are the last axis of all arrays."""
+        ...
+
+
+@dataclass(frozen=True)
+class KitchenGame:
+    """A kitchen as a game to be learned."""
+
+    layout: Layout
+    eyes: Eyes = Eyes.COMPACT
+    actions: int = len(Action)
+    events: int = len(Event)
+
+    @property
+    def horizon(self) -> int:
+        """How many steps an episode has."""
+        return self.layout.horizon
+
+    @property
+    def sight(self) -> Sight:
+        """What a chef sees."""
+        return kitchen_sight(self.layout, self.eyes)
+
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""]) -> state.State:
+        """The kitchen before anybody has done anything."""
+        first = state.start(self.layout)
+        return state.State(first.chefs, first.pots, first.counters, elapsed.astype(jnp.int32))
+
+    def step(
+        self, state: state.State, actions: Int[Array, "2"]
+    ) -> tuple[state.State, Shaped[Array, "2 events"], Float[Array, "2"]]:
+        """One step of the kitchen."""
+        after, outcome = dynamics.step(self.layout, state, actions)
+        return after, outcome.events, outcome.reward
+
+    def look(self, states: state.State) -> UInt8[Array, "2 *view games"]:
+        """What the chefs see."""
+        return look(self.layout, self.eyes, states)
