@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from cochef.benchmarks.peers.ippo import CHUNK, EPISODES, IPPO, Network, Settings
+from cochef.benchmarks.peers.ippo import CHUNK, IPPO, Network, Settings
 from cochef.benchmarks.peers.jaxmarl import CHEFS
 from cochef.benchmarks.peers.process import PeerError, running
 from cochef.benchmarks.peers.service import Learnt, serve
@@ -151,4 +151,3 @@ def test_the_ippo_of_jaxmarl_learns_in_a_process_of_its_own():
         learnt = peer.learn(seed=0, target=1e6, most=8 * steps)
         assert (learnt.reached, learnt.steps) == (False, 8 * steps)
         assert learnt.mean_return >= 0
-        assert 8 * steps // 400 >= EPISODES  # episodes that ended by then

@@ -126,7 +126,9 @@ def _program(game: Game, recipe: Recipe, config: TrainingConfig, mesh: Mesh) -> 
     spread = jax.shard_map(
         iterate, mesh=mesh, in_specs=(split, split, same, same), out_specs=(split, split), check_vma=False
     )
-    return jax.jit(spread, donate_argnums=0)
+    split, same = NamedSharding(mesh, split), NamedSharding(mesh, same)
+    shardings = {"in_shardings": (split, split, same, same), "out_shardings": (split, split)}
+    return jax.jit(spread, donate_argnums=0, **shardings)
 
 
 def _member_keys(

@@ -27,11 +27,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from cochef.benchmarks.peers.jaxmarl import CHEFS, overcooked
-from cochef.benchmarks.peers.service import Learnt, serve
+from cochef.benchmarks.peers.service import EPISODES, Learnt, serve
 from cochef.errors import InputError
 
 CHUNK = 4  # updates of one program, after which the returns are looked at
-EPISODES = 64  # the last to end, over which the return is averaged
 
 Weights = Any  # a tree of arrays
 Game = Any  # reset and step as in JaxMARL, with what its LogWrapper tells

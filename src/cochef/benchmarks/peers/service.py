@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Protocol, runtime_checkable
 
+EPISODES = 64  # the last to end, over which the return of a learner is averaged
+
 
 @dataclass(frozen=True)
 class Learnt:
     """How a contender's learning went until its mean task return first reached a target, or it had to stop."""
 
     reached: bool
-    mean_return: float | None  # over the last 64 episodes that ended; None before so many ended
+    mean_return: float | None  # over the last EPISODES; None before so many ended
     steps: int  # of all kitchens
     seconds: float  # without compiling
     compile_seconds: float
