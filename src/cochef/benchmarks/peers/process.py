@@ -54,7 +54,7 @@ class Peer:
         """Learn from scratch until the mean task return reaches the target, or for at most so many steps."""
         return Learnt(**self._ask("learn", seed=seed, target=target, most=most))
 
-    def _ask(self, question: str, **arguments: float) -> Any:  # noqa: ANN401
+    def _ask(self, question: str, **arguments: int | float) -> Any:  # noqa: ANN401
         return self.process.ask({"of": self.name, "ask": question, **arguments})["answer"]
 
 
