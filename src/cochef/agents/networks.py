@@ -28,6 +28,25 @@ class Sight:
     peaks: tuple[float, ...]
 
 
+def orthogonal(key: Key[Array, ""], rows: int, columns: int, scale: float) -> Float[Array, "rows columns"]:
+    """Random weights whose shorter side is a set of orthogonal vectors of this length.
+
+    By Gram and Schmidt's method, twice for accuracy: JAX's own initialiser factorises by LAPACK, and two of those
+    at once, as for a population on several cores, wait for each other for ever.
+    """
+    short, long = sorted((rows, columns))
+    drawn = jax.random.normal(key, (short, long))
+
+    def straighten(number: int, vectors: Float[Array, "short long"]) -> Float[Array, "short long"]:
+        vector, before = vectors[number], jnp.where(jnp.arange(short)[:, None] < number, vectors, 0.0)
+        for _ in range(2):
+            vector = vector - (before @ vector) @ before
+        return vectors.at[number].set(vector / jnp.linalg.norm(vector))
+
+    found = scale * jax.lax.fori_loop(0, short, straighten, drawn)
+    return found if rows == short else found.T
+
+
 class Linear(eqx.Module):
     """A linear layer, with orthogonal weights of a given scale at first."""
 
@@ -36,7 +55,7 @@ class Linear(eqx.Module):
 
     def __init__(self, inputs: int, outputs: int, scale: float, key: Key[Array, ""]) -> None:
         """Fresh weights."""
-        self.weight = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs), jnp.float32)
+        self.weight = orthogonal(key, inputs, outputs, scale)
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, signal: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
@@ -69,7 +88,7 @@ class Convolution(eqx.Module):
 
     def __init__(self, inputs: int, outputs: int, key: Key[Array, ""]) -> None:
         """Fresh weights."""
-        flat = jax.nn.initializers.orthogonal(_HIDDEN_SCALE)(key, (9 * inputs, outputs), jnp.float32)
+        flat = orthogonal(key, 9 * inputs, outputs, _HIDDEN_SCALE)
         self.kernel, self.bias = flat.reshape(3, 3, inputs, outputs), jnp.zeros(outputs)
 
     def __call__(self, planes: Float[Array, "n height width inputs"]) -> Float[Array, "n height width outputs"]:

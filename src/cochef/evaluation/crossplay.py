@@ -14,7 +14,7 @@ from cochef.evaluation.records import Records
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
-from cochef.learning.utilities import as_vector, shaping
+from cochef.learning import utilities
 from cochef.rollout import watch
 
 _MOST_KITCHENS = 20_000  # at once; more are played one batch after the other
@@ -93,7 +93,7 @@ def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str
     events = np.asarray(seen.tally.events)
     by_chef = {
         "reward": np.asarray(seen.tally.reward),
-        "shaped": events @ as_vector(shaping(layout)),
+        "shaped": events @ utilities.as_vector(utilities.shipped(layout).adaptive_shaping),
         **{event.label: events[..., event] for event in Event},
         **counts(layout, seen),
     }

@@ -63,9 +63,10 @@ def set_table(game: Game, config: TrainingConfig, actors: Network, keys: Key[Arr
     """All kitchens before the first step. Episodes longer than a turn are staggered, so each turn has a bit of all."""
     members, kitchens = keys.shape[0], config.kitchens
     staggered = game.horizon > config.steps
-    elapsed = jnp.arange(kitchens) * game.horizon // kitchens * staggered
+    elapsed = jax.random.permutation(jax.random.key(0), kitchens) * game.horizon // kitchens * staggered
     begin = over_kitchens(game.begin)
-    states = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), elapsed))(keys)
+    scattered = jnp.arange(kitchens) < config.scattered_kitchens
+    states = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), elapsed, scattered))(keys)
     seat = jax.vmap(lambda key: _draw_seats(jax.random.fold_in(key, 1), kitchens, tied))(keys)
     memory = actors.begin(members, SEATS, kitchens)
     return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory)
@@ -104,18 +105,18 @@ def play(
         kept = (views, begins, actions, log_probs, earned + wants.order[..., None] * task[:, None], task)
         ended = table.clock + 1 == game.horizon
         table = Table(
-            states=_renew(game, _apart(after, members), ended, key_begin),
+            states=_renew(game, config, _apart(after, members), ended, key_begin),
             clock=jnp.where(ended, 0, table.clock + 1),
             seat=jnp.where(ended, jax.vmap(lambda key: _draw_seats(key, kitchens, tied))(key_seat), table.seat),
             actor_memory=jnp.where(ended[:, None, :, None], 0.0, memory),
         )
-        return (table, ended), (*kept, carry[0].actor_memory, events.sum(axis=2))
+        return (table, ended), (*kept, carry[0].actor_memory, events[:, :, config.scattered_kitchens :].sum(axis=2))
 
     first = table.clock == 0
     (table, begins), kept = jax.lax.scan(tick, (table, first), jnp.arange(config.steps))
     last = roles(game.look(_together(table.states)), table)
     views, begun, actions, log_probs, rewards, task, memory, events = kept
-    episodes = config.steps_per_iteration / game.horizon
+    episodes = (config.kitchens - config.scattered_kitchens) * config.steps / game.horizon
     played = Played(
         views=jnp.concatenate([views, last[None]]),
         begins=jnp.concatenate([begun, begins[None]]),
@@ -148,9 +149,9 @@ def _act(
     shape = views.shape[:3]
     learners = actors.head.bias.shape[1]
     rows = lambda leaf: leaf.reshape(shape[0], learners, -1, *leaf.shape[3:])  # noqa: E731
-    logits, memory = jax.vmap(jax.vmap(Network.step))(actors, rows(views), memory.reshape(
-        shape[0], learners, SEATS // learners * shape[2], memory.shape[-1]
-    ))
+    logits, memory = jax.vmap(jax.vmap(Network.step))(
+        actors, rows(views), memory.reshape(shape[0], learners, SEATS // learners * shape[2], memory.shape[-1])
+    )
     return logits.reshape(*shape, -1), memory.reshape(*shape, memory.shape[-1])
 
 
@@ -164,14 +165,20 @@ def _draw(
     return jnp.minimum(below.sum(axis=-1), actions - 1).astype(jnp.int32)
 
 
-def _renew(game: Game, states: GameState, ended: Bool[Array, "members kitchens"], keys: Key[Array, " members"]) -> GameState:
+def _renew(
+    game: Game,
+    config: TrainingConfig,
+    states: GameState,
+    ended: Bool[Array, "members kitchens"],
+    keys: Key[Array, " members"],
+) -> GameState:
     """States with those of ended episodes replaced by new beginnings."""
-    kitchens = ended.shape[1]
+    kitchens = config.kitchens
+    scattered = jnp.arange(kitchens) < config.scattered_kitchens
     begin = over_kitchens(game.begin)
     nothing = jnp.zeros(kitchens, jnp.int32)
-    fresh = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), nothing))(keys)
-    choose = jax.vmap(lambda ended, new, old: jnp.where(ended, new, old))
-    return jax.tree.map(lambda new, old: choose(ended, new, old), fresh, states)
+    fresh = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), nothing, scattered))(keys)
+    return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(ended, new, old), fresh, states)
 
 
 def _together(states: GameState) -> GameState:

@@ -28,6 +28,8 @@ class TrainingConfig:
     """Kitchens that are played at once."""
     steps: int = 100
     """Steps in each of them between two updates."""
+    scattered: float = 0.25
+    """Share of the kitchens whose episodes begin in a random state; they do not count in what is reported."""
     total: int = 3_000_000
     """Environment steps in all."""
     epochs: int = 4
@@ -74,6 +76,8 @@ class TrainingConfig:
         for name in ("discount", "trace", "value_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is {shown(getattr(self, name))}; it takes a number from 0 to 1")
+        if not 0 <= self.scattered < 1:
+            raise InputError(f"scattered is {shown(self.scattered)}; it takes a share from 0 to below 1")
         self._check_blocks()
 
     def _check_blocks(self) -> None:
@@ -93,6 +97,11 @@ class TrainingConfig:
         return self.chunk if self.network.memory else 1
 
     @property
+    def scattered_kitchens(self) -> int:
+        """Kitchens whose episodes begin in a random state."""
+        return int(self.scattered * self.kitchens)
+
+    @property
     def steps_per_iteration(self) -> int:
         """Environment steps of one policy between two updates."""
         return self.kitchens * self.steps
@@ -108,5 +117,3 @@ class TrainingConfig:
         last = self.iterations
         marks = {1 + round(number * (last - 1) / (self.snapshots - 1)) for number in range(self.snapshots)}
         return tuple(sorted(marks))
-
-

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
 from cochef.agents.actor_critic import kitchen_sight, look
 from cochef.agents.networks import Sight
@@ -12,6 +13,7 @@ from cochef.agents.sizes import Eyes
 from cochef.kitchen import dynamics, state
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.scattered import scattered as scatter
 
 GameState = Any  # a tree of arrays
 
@@ -40,8 +42,8 @@ class Game(Protocol):
         """What a seat sees."""
         ...
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""]) -> GameState:
-        """One game as if so many steps had passed without anything happening."""
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> GameState:
+        """One game as if so many steps had passed without anything happening, or in the middle of things."""
         ...
 
     def step(
@@ -74,10 +76,11 @@ class KitchenGame:
         """What a chef sees."""
         return kitchen_sight(self.layout, self.eyes)
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""]) -> state.State:
-        """The kitchen before anybody has done anything."""
-        first = state.start(self.layout)
-        return state.State(first.chefs, first.pots, first.counters, elapsed.astype(jnp.int32))
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> state.State:
+        """The kitchen before anybody has done anything, or in a random state."""
+        plain, other = state.start(self.layout), scatter(self.layout, key)
+        chosen = jax.tree.map(lambda one, two: jnp.where(scattered, two, one), plain, other)
+        return state.State(chosen.chefs, chosen.pots, chosen.counters, elapsed.astype(jnp.int32))
 
     def step(
         self, state: state.State, actions: Int[Array, "2"]

@@ -85,7 +85,9 @@ def update(
         joint = penalty(networks[0], key) if penalty else 0.0
         return losses.sum() + joint, report
 
-    def gradient_step(learners: Learner, now: tuple[Int[Array, "learners part"], Key[Array, ""]]) -> tuple[Learner, Any]:
+    def gradient_step(
+        learners: Learner, now: tuple[Int[Array, "learners part"], Key[Array, ""]]
+    ) -> tuple[Learner, Any]:
         chosen, key = now
         part = batch if config.minibatches == 1 else jax.vmap(_take)(batch, chosen)
         networks = (learners.actor, learners.critic)
@@ -140,7 +142,9 @@ def _loss(
     return loss, (-gain, critic_loss, entropy, clipped, divergence)
 
 
-def chosen_log_probs(log_policy: Float[Array, "*batch actions"], actions: Int[Array, "*batch"]) -> Float[Array, "*batch"]:
+def chosen_log_probs(
+    log_policy: Float[Array, "*batch actions"], actions: Int[Array, "*batch"]
+) -> Float[Array, "*batch"]:
     """The log-probabilities of the actions taken."""
     return jnp.where(actions[..., None] == jnp.arange(log_policy.shape[-1]), log_policy, 0.0).sum(axis=-1)
 
@@ -165,4 +169,3 @@ def _move(
     direction, motion = _optimiser(config).update(gradient, motion, network)
     moved = jax.tree.map(lambda parameter, change: parameter - rate * change, network, direction)
     return moved, motion, optax.global_norm(gradient)
-

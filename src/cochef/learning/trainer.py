@@ -172,7 +172,9 @@ def _iterate(
 
     learners = jax.tree.map(_merge, training.learners)
     rows = _Rows(recipe.learners)
-    learners, batch, critic_memory = _judge(learners, played, rows(rewards), _merge(training.critic_memory), rows, config)
+    learners, batch, critic_memory = _judge(
+        learners, played, rows(rewards), _merge(training.critic_memory), rows, config
+    )
     penalty = None
     if recipe.penalty:
         penalty = lambda actors, key: recipe.penalty(_gather(actors), played, key)  # noqa: E731
@@ -184,8 +186,8 @@ def _iterate(
     apart = lambda leaf: leaf.reshape(len(training.members), recipe.learners, *leaf.shape[1:])  # noqa: E731
     after = Training(training.members, jax.tree.map(apart, learners), table, apart(critic_memory))
     progress = Progress(
-        task=game.horizon * played.task.mean(axis=(0, 2)),
-        reward=game.horizon * rewards.mean(axis=(0, 3)),
+        task=game.horizon * played.task[..., config.scattered_kitchens :].mean(axis=(0, 2)),
+        reward=game.horizon * rewards[..., config.scattered_kitchens :].mean(axis=(0, 3)),
         events=played.events,
         update=jax.tree.map(apart, report),
     )
@@ -238,9 +240,7 @@ def _judge(
     normaliser = jax.vmap(lambda normaliser, targets: normaliser.seen(targets, config.value_decay))(
         learners.normaliser, targets
     )
-    learners = Learner(
-        learners.actor, learners.critic, learners.actor_motion, learners.critic_motion, normaliser
-    )
+    learners = Learner(learners.actor, learners.critic, learners.actor_motion, learners.critic_motion, normaliser)
     centred = gains - gains.mean(axis=(1, 2), keepdims=True)
     deviation = jnp.sqrt((centred**2).mean(axis=(1, 2), keepdims=True))
     blocks = lambda leaf: leaf.reshape(leaf.shape[0], leaf.shape[1] // config.block, config.block, *leaf.shape[2:])  # noqa: E731

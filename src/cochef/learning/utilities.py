@@ -1,30 +1,123 @@
-"""What a seat wants: rewards as weights of events."""
+"""What a seat wants: rewards as weights of events, and the sets that hidden rewards are drawn from.
 
+Rewards are TOML files; those of the paper ship with the package, and users write their own:
+
+    [hidden]                                   # the sets C_j from which a biased chef's weights are drawn
+    pickup_onion_from_dispenser = [-10, 0, 10]
+    order = [0, 1]                             # the weight of the task reward
+
+    [shaping]                                  # what helps learning, by event
+    soup_pickup = 5
+
+    [adaptive_shaping]                         # the same in the second stage; optional
+    soup_pickup = 5
+"""
+
+import math
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from cochef.errors import InputError, shown
+from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
 
+ORDER = "order"
+MAX_WEIGHT = 1_000.0
+MAX_FILE_BYTES = 64 * 1024
+
 Weights = Mapping[Event, float]
 
-_ALWAYS: Weights = {Event.USEFUL_DISH_PICKUP: 3.0, Event.SOUP_PICKUP: 5.0}
-_ONIONS_ONLY: Weights = {Event.OPTIMAL_PLACEMENT: 3.0}
-_DISTANT_TOMATO: Weights = {
-    Event.USEFUL_TOMATO_PICKUP: 10.0,
-    Event.OPTIMAL_TOMATO_PLACEMENT: 5.0,
-    Event.TOMATO_IN_EMPTY_POT: -15.0,
-}
+_EVENTS = {event.label: event for event in Event}
+_TABLES = ("hidden", "shaping", "adaptive_shaping")
 
 
-def shaping(layout: Layout) -> Weights:
-    """The helping reward of the paper's second stage; the task reward is not in it."""
+@dataclass(frozen=True)
+class Rewards:
+    """What is rewarded in a kitchen besides its orders."""
+
+    hidden: Mapping[str, tuple[float, ...]]  # by event label, or "order"
+    shaping: Weights
+    adaptive_shaping: Weights
+
+
+def shipped(layout: Layout) -> Rewards:
+    """The paper's rewards for a kitchen, or those of the paper's kitchen most like it."""
     if layouts.is_shipped(layout, "distant_tomato"):
-        return {**_ALWAYS, **_DISTANT_TOMATO}
+        return _shipped("distant_tomato")
     tomatoes = any(order.contents[1] for order in layout.orders)
-    return _ALWAYS if tomatoes else {**_ALWAYS, **_ONIONS_ONLY}
+    return _shipped("many_orders" if tomatoes else "onions")
+
+
+@cache
+def _shipped(name: str) -> Rewards:
+    path = resources.files("cochef.learning") / "rewards" / f"{name}.toml"
+    return parse(path.read_text("utf-8"), name)
+
+
+def read(path: Path) -> Rewards:
+    """The rewards in a file."""
+    content = read_limited(path, MAX_FILE_BYTES, "a file of rewards")
+    try:
+        return parse(content.decode(), str(path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not text ({error.reason} at byte {error.start})") from None
+
+
+def parse(text: str, source: str) -> Rewards:
+    """The rewards in a text."""
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{source}: not TOML ({error})") from None
+    tables.pop("about", None)
+    unknown = sorted(tables.keys() - set(_TABLES))
+    if unknown:
+        raise InputError(f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join(_TABLES)}")
+    hidden, shaping, adaptive = (_table(tables.get(name, {}), name, source) for name in _TABLES)
+    first = _weights(shaping, f"{source}: shaping")
+    second = _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
+    return Rewards({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second)
+
+
+def _table(entry: object, name: str, source: str) -> Mapping[str, Any]:
+    if not isinstance(entry, dict):
+        raise InputError(f"{source}: {name} is {shown(entry)}; it takes a table of events")
+    return entry
+
+
+def _weights(table: Mapping[str, Any], where: str) -> Weights:
+    return {_event(name, where): _number(weight, f"{where}: {name}") for name, weight in table.items()}
+
+
+def _choices(name: str, entry: object, source: str) -> tuple[float, ...]:
+    if name != ORDER:
+        _event(name, f"{source}: hidden")
+    if not isinstance(entry, list) or not entry:
+        raise InputError(f"{source}: hidden: {name} is {shown(entry)}; it takes a list of weights to draw from")
+    return tuple(_number(weight, f"{source}: hidden: {name}") for weight in entry)
+
+
+def _event(name: str, where: str) -> Event:
+    if name not in _EVENTS:
+        raise InputError(f"{where}: unknown event {shown(name)}; known: {', '.join(_EVENTS)}")
+    return _EVENTS[name]
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(f"{where} is {shown(value)}; it takes a number")
+    if abs(value) > MAX_WEIGHT:
+        raise InputError(f"{where} is {shown(value)}; it takes a number from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+    return float(value)
 
 
 def as_vector(weights: Weights) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""From settings to results: presets, runs, and what is made of them."""

@@ -1,0 +1,79 @@
+"""Trajectory diversity (Lupu et al. 2021): policies whose courses of action tell them apart."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, UInt8
+
+from cochef.agents.networks import Network
+from cochef.kitchen.layout import Layout
+from cochef.learning.collect import Played
+from cochef.learning.config import TrainingConfig
+from cochef.learning.ppo import chosen_log_probs
+from cochef.learning.trainer import AXIS, Recipe, Trainer
+from cochef.learning.utilities import Rewards
+from cochef.methods import selfplay
+
+WEIGHT = 0.1
+ACTION_DISCOUNT = 0.5
+ROWS = 4
+
+
+def divergence(
+    log_probs: Float[Array, "policies members time rows"],
+    members: Int[Array, " members"],
+    begins: Bool[Array, "members time rows"],
+    discount: float,
+) -> Float[Array, ""]:
+    """The Jensen-Shannon divergence of trajectories of some members, under all policies; summed over those members.
+
+    JSD = -1/N sum_i E[tau ~ pi_i] 1/T sum_t log(mean_j d_j,t / d_i,t), d_i,t = prod_t' pi_i(a_t' | s_t')^(g^|t-t'|),
+    where N is the number of policies and products stay within an episode.
+    """
+    steps = jnp.arange(log_probs.shape[2])
+    near = discount ** jnp.abs(steps[:, None] - steps)
+    episode = jnp.cumsum(begins, axis=1)
+    same = episode[:, :, None] == episode[:, None]
+    closeness = jnp.where(same, near[None, :, :, None], 0.0)
+    courses = jnp.einsum("jmsr,mtsr->jmtr", log_probs, closeness)
+    own = jnp.take_along_axis(courses, members[None, :, None, None], axis=0)[0]
+    policies = log_probs.shape[0]
+    average = jax.nn.logsumexp(courses, axis=0) - jnp.log(policies)
+    return -(average - own).mean(axis=(1, 2)).sum() / policies
+
+
+@dataclass(frozen=True)
+class TrajectoryDiversity:
+    """The loss -alpha * JSD, on the trajectories of a few kitchens that are drawn anew for every gradient step."""
+
+    weight: float = WEIGHT
+    discount: float = ACTION_DISCOUNT
+    rows: int = ROWS
+
+    def __call__(self, everyone: Network, played: Played, key: Key[Array, ""]) -> Float[Array, ""]:
+        """The loss."""
+        _, members, roles, kitchens = played.actions.shape
+        drawn = jax.random.randint(key, (min(self.rows, roles * kitchens),), 0, roles * kitchens)
+        role, kitchen = drawn // kitchens, drawn % kitchens
+        views = jnp.moveaxis(played.views[:-1, :, role, kitchen], 0, 1)
+        actions = jnp.moveaxis(played.actions[:, :, role, kitchen], 0, 1)
+        begins = jnp.moveaxis(played.begins[:-1, :, kitchen], 0, 1)
+        log_probs = jax.vmap(lambda one: _log_probs(one, views, actions))(everyone)
+        first = jax.lax.axis_index(AXIS) * members
+        return -self.weight * divergence(log_probs, first + jnp.arange(members), begins, self.discount)
+
+
+def _log_probs(
+    one: Network, views: UInt8[Array, "*members_time_rows_view"], actions: Int[Array, "members time rows"]
+) -> Float[Array, "members time rows"]:
+    logits, _ = one.step(views, one.begin(*actions.shape))
+    return chosen_log_probs(jax.nn.log_softmax(logits), actions)
+
+
+def population(
+    layout: Layout, rewards: Rewards, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
+) -> Trainer:
+    """Learners that are pushed to act differently from each other over whole stretches of play."""
+    recipe = Recipe(penalty=TrajectoryDiversity(weight))
+    return selfplay.population(layout, rewards, config, members, seed, recipe)
