@@ -1,5 +1,6 @@
 """Summaries of scores."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,3 +66,13 @@ def event_difference(counts: np.ndarray) -> np.ndarray:
     distance = np.abs(scaled[:, None] - scaled[None]).sum(axis=-1)
     np.fill_diagonal(distance, np.inf)
     return distance.min(axis=1)
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """P-values corrected for their number by Holm's method."""
+    values = np.asarray(p_values, float)
+    order = np.argsort(values, kind="stable")
+    factors = len(values) - np.arange(len(values))
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
+    return corrected

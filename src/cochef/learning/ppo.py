@@ -64,7 +64,8 @@ def new_learner(config: TrainingConfig, sight: Sight, actions: int, key: Key[Arr
     acting = actor(config.network, sight, actions, key_actor)
     judging = Network(config.network, sight, 1, 1.0, key_critic)
     optimiser = _optimiser(config)
-    return Learner(acting, judging, optimiser.init(acting), optimiser.init(judging), no_targets())
+    at_rest = [optimiser.init(network) for network in (acting, judging)]  # pyright: ignore[reportArgumentType]
+    return Learner(acting, judging, at_rest[0], at_rest[1], no_targets())
 
 
 def update(
@@ -96,7 +97,7 @@ def update(
         actor, actor_motion, actor_size = move(actor_gradient, learners.actor_motion, learners.actor)
         critic, critic_motion, critic_size = move(critic_gradient, learners.critic_motion, learners.critic)
         learners = Learner(actor, critic, actor_motion, critic_motion, learners.normaliser)
-        return learners, Update(*report, actor_size, critic_size)
+        return learners, Update(*report, actor_size, critic_size)  # pyright: ignore[reportCallIssue]
 
     orders = jax.vmap(lambda key: _orders(key, batch.actions.shape[1], config))(keys)
     key_penalty = jax.random.fold_in(keys[0], 1)
@@ -166,6 +167,6 @@ def _move(
     gradient: Network, motion: optax.OptState, network: Network, rate: Float[Array, ""], config: TrainingConfig
 ) -> tuple[Network, optax.OptState, Float[Array, ""]]:
     """The network a gradient step later, how it was moving, and the gradient's length."""
-    direction, motion = _optimiser(config).update(gradient, motion, network)
+    direction, motion = _optimiser(config).update(gradient, motion, network)  # pyright: ignore[reportArgumentType]
     moved = jax.tree.map(lambda parameter, change: parameter - rate * change, network, direction)
-    return moved, motion, optax.global_norm(gradient)
+    return moved, motion, optax.tree.norm(gradient)

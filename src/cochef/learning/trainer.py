@@ -6,7 +6,7 @@ devices there are. A member's random numbers follow from the seed, its number an
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -167,17 +167,15 @@ def _iterate(
     table, played = play(game, config, actors, wants, training.table, keys_play, recipe.tied)
     rewards = played.rewards
     if recipe.bonus:
-        everyone = jax.tree.map(lambda leaf: jax.lax.all_gather(leaf[:, 0], AXIS, tiled=True), actors)
-        rewards = rewards + recipe.bonus(everyone, played)
+        rewards = rewards + recipe.bonus(_everyone(jax.tree.map(_merge, actors)), played)
 
     learners = jax.tree.map(_merge, training.learners)
     rows = _Rows(recipe.learners)
     learners, batch, critic_memory = _judge(
         learners, played, rows(rewards), _merge(training.critic_memory), rows, config
     )
-    penalty = None
-    if recipe.penalty:
-        penalty = lambda actors, key: recipe.penalty(_gather(actors), played, key)  # noqa: E731
+    joint = recipe.penalty
+    penalty = joint and (lambda actors, key: joint(_everyone(actors), played, key))
     keys = _member_keys(key, training.members, iteration, _UPDATE)
     keys = jax.vmap(lambda key: jax.random.split(key, recipe.learners))(keys).reshape(-1)
     entropy, rate = _scheduled(config.entropy, steps), _scheduled(config.learning_rate, steps)
@@ -194,7 +192,8 @@ def _iterate(
     return after, progress
 
 
-def _gather(actors: Network) -> Network:
+def _everyone(actors: Network) -> Network:
+    """The actors of all devices together."""
     return jax.tree.map(lambda leaf: jax.lax.all_gather(leaf, AXIS, tiled=True), actors)
 
 
@@ -233,7 +232,7 @@ def _judge(
     values, memories = jax.vmap(lambda critic, *seen: critic.unroll(*seen))(learners.critic, views, begins, memory)
     values = values[..., 0]
     worth = jax.vmap(lambda normaliser, values: normaliser.denormalise(values))(learners.normaliser, values)
-    gains = jax.vmap(lambda *row: advantages(*row, config.discount, config.trace))(
+    gains = jax.vmap(partial(advantages, discount=config.discount, trace=config.trace))(
         by_learner(rewards), worth, begins[:, 1:]
     )
     targets = gains + worth[:, :-1]
