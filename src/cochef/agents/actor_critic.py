@@ -64,8 +64,13 @@ def actor(config: NetworkConfig, sight: Sight, actions: int, key: Key[Array, ""]
 
 def save(path: Path, layout: Layout, config: NetworkConfig, network: Network, about: Mapping[str, Any]) -> None:
     """Write an agent file."""
+    storage.save(path, card(KIND, layout, config, about), network)
+
+
+def card(kind: str, layout: Layout, config: NetworkConfig, about: Mapping[str, Any]) -> storage.Card:
+    """What a file with such networks says about itself."""
     table = asdict(config) | {"eyes": config.eyes.value}
-    storage.save(path, storage.Card(KIND, layout.name, layout.fingerprint, table, about), network)
+    return storage.Card(kind, layout.name, layout.fingerprint, table, about)
 
 
 def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool) -> Trained:

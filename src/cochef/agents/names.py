@@ -12,7 +12,7 @@ NAME@noise=0.1,idle=3                  does anything at random one time in ten; 
 import math
 from pathlib import Path
 
-from cochef.agents import cloned, scripted, storage
+from cochef.agents import actor_critic, cloned, scripted, storage
 from cochef.agents.agent import Agent, Random, Stay
 from cochef.agents.modified import Mixture, Noisy, Slow
 from cochef.errors import InputError, shown
@@ -21,7 +21,7 @@ from cochef.kitchen.layout import Layout
 SIMPLE: dict[str, type[Agent]] = {"random": Random, "stay": Stay}
 MAX_IDLE = 100
 
-_KINDS = {cloned.KIND: cloned.build}
+_KINDS = {cloned.KIND: cloned.build, actor_critic.KIND: actor_critic.build}
 _SCRIPT = "script:"
 _HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, or the path of an agent file"
 

@@ -15,6 +15,7 @@ from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
 from cochef.cli.replay import Replay
+from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
 
@@ -27,6 +28,7 @@ Command = (
     | Annotated[ShowTable, tyro.conf.subcommand("table")]
     | Annotated[Human, tyro.conf.subcommand("human")]
     | Annotated[HumanLikeness, tyro.conf.subcommand("human-likeness")]
+    | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]

@@ -1,8 +1,9 @@
 """Results as pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -65,6 +66,18 @@ def human_likeness(found: Sequence[Likeness]) -> Figure:
     panels[0][0].set_ylabel("self-delivery ratio")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return figure
+
+
+def learning_curves(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
+    """The task return of every member of a population (thin) and their mean (thick), against steps of a policy."""
+    steps, task = np.array([line["steps"] for line in lines]), np.array([line["task"] for line in lines])
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    axes.plot(steps, task, color=_PLAYERS[0], alpha=0.35, linewidth=0.7)
+    axes.plot(steps, task.mean(axis=1), color="black", linewidth=2.2, label=f"mean of {task.shape[1]}")
+    axes.set(title=title, xlabel="environment steps of a policy", ylabel="task return of an episode")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left")
     return figure
 
 

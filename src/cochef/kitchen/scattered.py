@@ -42,7 +42,8 @@ def _pick(choices: list, chance: Int[Array, "*many"]) -> Int[Array, "*many_rest"
 def _hands(layout: Layout) -> list[int]:
     """What a hand may hold: nothing, what dispensers give, and what is ordered, all about as often."""
     given = sorted({int(item) for item in layout.dispensed if item != Item.NOTHING})
-    soups = [int(soup(jnp.array(order.contents))) for order in layout.orders]
+    with jax.ensure_compile_time_eval():
+        soups = [int(soup(jnp.array(order.contents))) for order in layout.orders]
     return [int(Item.NOTHING)] * len(given) + given + [soups[number % len(soups)] for number in range(len(given))]
 
 

@@ -1,0 +1,76 @@
+"""A population in the middle of learning, on disk: whole and checksummed, the last two kept.
+
+All random numbers follow from seed, member and iteration, so a run that goes on from a checkpoint ends exactly as if
+it had never stopped, wherever the checkpoint was.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from cochef.agents import storage
+from cochef.errors import InputError
+from cochef.kitchen.layout import Layout
+from cochef.learning.trainer import AXIS, Trainer, Training
+
+KIND = "checkpoint"
+KEPT = 2
+
+Tell = Callable[[str], None]
+
+
+def save(directory: Path, layout: Layout, training: Training, iterations: int) -> None:
+    """Write the population after so many iterations, and remove all checkpoints but the last two."""
+    card = storage.Card(KIND, layout.name, layout.fingerprint, about={"iterations": iterations})
+    storage.save(directory / f"{iterations:07}{storage.SUFFIX}", card, training)
+    for old in _newest_first(directory)[KEPT:]:
+        old.unlink(missing_ok=True)
+
+
+def restore(directory: Path, trainer: Trainer, most: int, tell: Tell) -> tuple[Training, int]:
+    """The population and its iterations, from the newest checkpoint that can be used; without any, at the beginning.
+
+    A checkpoint beyond `most` iterations cannot be used, as what was measured on the way is not known.
+    """
+    for path in _newest_first(directory):
+        try:
+            return _read(path, trainer, most)
+        except InputError as error:
+            tell(f"{error}: this checkpoint is not used, but what was before it")
+    return trainer.begin(), 0
+
+
+def check_finite(training: Training, iteration: int) -> None:
+    """Complain about a member with a number that is not finite."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(training):
+        finite = np.asarray(jnp.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1))
+        complain_about(finite, jax.tree_util.keystr(path, simple=True, separator="."), iteration)
+
+
+def complain_about(finite: np.ndarray, what: str, iteration: int) -> None:
+    """Stop if something is not finite for some members."""
+    if not finite.all():
+        members = ", ".join(map(str, np.flatnonzero(~finite)))
+        raise InputError(
+            f"iteration {iteration}: {what} of member {members} is not a finite number; the checkpoints before it "
+            "are kept; a smaller learning rate or smaller rewards may help"
+        )
+
+
+def _newest_first(directory: Path) -> list[Path]:
+    return sorted(directory.glob(f"[0-9]*{storage.SUFFIX}"), reverse=True)
+
+
+def _read(path: Path, trainer: Trainer, most: int) -> tuple[Training, int]:
+    card, tensors = storage.read(path)
+    iterations = card.about.get("iterations")
+    if card.kind != KIND or type(iterations) is not int:
+        raise InputError(f"{path}: not a checkpoint but a file of kind {card.kind!r}")
+    if iterations > most:
+        raise InputError(f"{path}: after {iterations} iterations, of which only {most} are in the metrics")
+    training = storage.fill(jax.eval_shape(trainer.begin), tensors, path)
+    return jax.device_put(training, NamedSharding(trainer.mesh, PartitionSpec(AXIS))), iterations

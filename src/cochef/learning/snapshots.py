@@ -1,0 +1,90 @@
+"""The actors of a population on the way: from the first update to the last, with what they earned."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cochef.agents import actor_critic, storage
+from cochef.agents.actor_critic import Trained
+from cochef.errors import InputError
+from cochef.kitchen.layout import Layout
+from cochef.learning.config import TrainingConfig
+from cochef.learning.trainer import Training
+
+KIND = "snapshot"
+WINDOW = 10  # iterations, at most, over which the return of a snapshot is averaged
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All members at some time of their training."""
+
+    path: Path
+    iteration: int
+    steps: int
+    returns: tuple[float, ...]  # mean task return of an episode, per member
+    events: tuple[tuple[tuple[float, ...], ...], ...]  # mean counts of an episode, per member and role
+
+
+def save(
+    directory: Path, layout: Layout, config: TrainingConfig, training: Training, recent: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the actors, and what the last lines of metrics say about them."""
+    iteration = recent[-1]["iteration"]
+    about = {
+        "iteration": iteration,
+        "steps": recent[-1]["steps"],
+        "returns": returns(config, recent),
+        "events": _mean(config, recent, "events").tolist(),
+    }
+    card = actor_critic.card(KIND, layout, config.network, about)
+    storage.save(directory / f"{iteration:07}{storage.SUFFIX}", card, training.learners.actor)
+
+
+def returns(config: TrainingConfig, recent: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Mean task return per member over the iterations since the snapshot before, at most ten."""
+    return _mean(config, recent, "task").tolist()
+
+
+def read(directory: Path) -> list[Snapshot]:
+    """All snapshots in a directory, the earliest first."""
+    found = []
+    for path in sorted(directory.glob(f"[0-9]*{storage.SUFFIX}")):
+        about = _card(path).about
+        events = tuple(tuple(map(tuple, roles)) for roles in about["events"])
+        found.append(Snapshot(path, about["iteration"], about["steps"], tuple(about["returns"]), events))
+    if not found:
+        raise InputError(f"{directory}: no snapshots; give the directory of a run that was trained")
+    return found
+
+
+def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> Trained:
+    """A member of a snapshot as an agent."""
+    card, tensors = storage.read(path)
+    _check_kind(card, path)
+    storage.check_kitchen(card, layout, path)
+    members, learners = next(iter(tensors.values())).shape[:2]
+    if not (0 <= member < members and 0 <= learner < learners):
+        raise InputError(f"{path}: no learner {learner} of member {member}; it has {learners} of {members} members")
+    own = {name: tensor[member, learner] for name, tensor in tensors.items()}
+    return actor_critic.build(card, own, layout, path, greedy=greedy)
+
+
+def _card(path: Path) -> storage.Card:
+    card, _ = storage.read(path)
+    _check_kind(card, path)
+    return card
+
+
+def _check_kind(card: storage.Card, path: Path) -> None:
+    if card.kind != KIND:
+        raise InputError(f"{path}: not a snapshot of a population but a file of kind {card.kind!r}")
+
+
+def _mean(config: TrainingConfig, recent: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    iteration = recent[-1]["iteration"]
+    since = max((mark for mark in config.snapshot_iterations if mark < iteration), default=0)
+    return np.mean([line[name] for line in recent[-min(WINDOW, iteration - since) :]], axis=0)
