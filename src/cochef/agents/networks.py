@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from cochef.agents.sizes import Eyes, NetworkConfig
 from cochef.kitchen.observation import PLANES
@@ -37,7 +37,7 @@ def orthogonal(key: Key[Array, ""], rows: int, columns: int, scale: float) -> Fl
     short, long = sorted((rows, columns))
     drawn = jax.random.normal(key, (short, long))
 
-    def straighten(number: int, vectors: Float[Array, "short long"]) -> Float[Array, "short long"]:
+    def straighten(number: Int[Array, ""], vectors: Float[Array, "short long"]) -> Float[Array, "short long"]:
         vector, before = vectors[number], jnp.where(jnp.arange(short)[:, None] < number, vectors, 0.0)
         for _ in range(2):
             vector = vector - (before @ vector) @ before
