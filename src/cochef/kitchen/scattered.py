@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, UInt32
 
 from cochef.kitchen.constants import SEATS, Cooking, Direction, Item
 from cochef.kitchen.items import soup
@@ -35,7 +35,7 @@ def scattered(layout: Layout, key: Key[Array, ""]) -> State:
     )
 
 
-def _pick(choices: list, chance: Int[Array, "*many"]) -> Int[Array, "*many_rest"]:
+def _pick(choices: list, chance: UInt32[Array, "*many"]) -> Int[Array, "*many_rest"]:
     return jnp.asarray(choices, jnp.int32)[chance % len(choices)]
 
 
