@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def population(
     members = settings.members[method] if members is None else members
     if members < 1:
         raise InputError(f"members is {members}; it takes a whole number from 1")
-    config = settings.training if steps is None else replace(settings.training, total=steps)
+    config = settings.training if steps is None else settings.training.lasting(steps)
     rewards = rewards or utilities.shipped(layout)
     return Population(method, layout, rewards, preset, config, members, seed, biased_shaping)
 

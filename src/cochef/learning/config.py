@@ -1,6 +1,6 @@
 """How learners learn: settings that can be read without loading what learns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cochef.agents.sizes import NetworkConfig
 from cochef.errors import InputError, shown
@@ -30,7 +30,7 @@ class TrainingConfig:
     """Steps in each of them between two updates."""
     scattered: float = 0.25
     """Share of the kitchens whose episodes begin in a random state; they do not count in what is reported."""
-    total: int = 3_000_000
+    total: int = 1_000_000
     """Environment steps in all."""
     epochs: int = 4
     """How often each update goes through what was played."""
@@ -45,7 +45,7 @@ class TrainingConfig:
     """The gradients of actor and critic are each cut to this length."""
     clip: float = 0.2
     """How far a probability may move from the one it was played with, as a share of it."""
-    entropy: Schedule = Schedule(0.01, 0.01, 1)
+    entropy: Schedule = Schedule(0.03, 0.01, 1_000_000)
     """What uncertainty about the action is worth."""
     discount: float = 0.99
     trace: float = 0.95
@@ -57,7 +57,7 @@ class TrainingConfig:
     """Errors of values beyond this count linearly."""
     value_decay: float = 0.99999
     """Memory of the running mean and variance that normalise values."""
-    shaping: Schedule = Schedule(1.0, 0.0, 3_000_000)
+    shaping: Schedule = Schedule(1.0, 0.0, 1_000_000)
     """The share of the helping reward."""
     snapshots: int = 20
     """How often the actors are kept on the way; the first is kept after the first update, the last at the end."""
@@ -110,6 +110,17 @@ class TrainingConfig:
     def iterations(self) -> int:
         """How often is played and updated."""
         return self.total // self.steps_per_iteration
+
+    def lasting(self, total: int) -> "TrainingConfig":
+        """The same over another number of steps: what changes with time does so in proportion."""
+        if total < 1:
+            raise InputError(f"total is {shown(total)}; it takes a whole number from 1")
+        stretched = {
+            name: replace(schedule, steps=max(1, round(schedule.steps * total / self.total)))
+            for name, schedule in vars(self).items()
+            if isinstance(schedule, Schedule)
+        }
+        return replace(self, total=total, **stretched)
 
     @property
     def snapshot_iterations(self) -> tuple[int, ...]:
