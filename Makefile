@@ -28,6 +28,7 @@ test-long: .venv/ready-to-test
 bench: .venv/ready-to-run .venv-peers/ready
 	$(BIN)/cochef bench kitchen --peers .venv-peers --out out/bench_kitchen.json
 	$(BIN)/cochef bench partners --out out/bench_partners.json
+	$(BIN)/cochef bench training --peers .venv-peers --out out/bench_training.json
 	$(BIN)/cochef bench kitchen --scaling out/kitchen_speed.png --out out/kitchen_speed.json
 
 golden: .venv/ready-to-test  ## write our own playthroughs anew, checked against the reference engine

@@ -114,6 +114,14 @@ def simulator(layout: Layout, view: View | None) -> Simulator:
     return Simulator(begin, advance)
 
 
+def rows_with_starts(layout: Layout) -> list[str]:
+    """A kitchen as its peers read it: each seat's number where its chef starts."""
+    rows = [list(row) for row in layout.rows]
+    for seat, (x, y) in enumerate(layout.starts):
+        rows[y][x] = str(seat + 1)
+    return ["".join(row) for row in rows]
+
+
 def check_kitchens(kitchens: int) -> None:
     """Complain about a number of kitchens that cannot be measured."""
     if not 1 <= kitchens <= MAX_KITCHENS:
@@ -154,11 +162,8 @@ def compare(layout: Layout, kitchens: int, rounds: int, seconds: float, python: 
 
 def _peers(stack: contextlib.ExitStack, layout: Layout, kitchens: int, python: Path, tell: Tell) -> Iterator[Peer]:
     """The peers that know all that is in this kitchen, as processes that end with the stack."""
-    rows = [list(row) for row in layout.rows]
-    for seat, (x, y) in enumerate(layout.starts):
-        rows[y][x] = str(seat + 1)
     orders = [["onion"] * order.contents[0] + ["tomato"] * order.contents[1] for order in layout.orders]
-    options = {"rows": ["".join(row) for row in rows], "orders": orders, "kitchens": kitchens}
+    options = {"rows": rows_with_starts(layout), "orders": orders, "kitchens": kitchens}
     for program in ("jaxmarl", "overcooked_ai"):
         if program == "jaxmarl" and len(layout.cells_of(Tile.TOMATO_DISPENSER)):
             tell("JaxMARL knows no tomatoes: it is left out")

@@ -91,7 +91,7 @@ class Runner:
         key_act, key_step = jax.random.split(self._key)
         arguments = (key_step, self._state, random_actions(key_act, self._kitchens))
         jax.block_until_ready(arguments)
-        with _nothing_from_disk():
+        with nothing_from_disk():
             first, next_one = (_seconds(step, arguments) for _ in range(2))
         return first - next_one
 
@@ -103,7 +103,7 @@ def _seconds(step: Step, arguments: tuple[Any, ...]) -> float:
 
 
 @contextmanager
-def _nothing_from_disk() -> Iterator[None]:
+def nothing_from_disk() -> Iterator[None]:
     """Compile anew what an earlier run may have left on disk."""
     before = jax.config.values["jax_enable_compilation_cache"]
     try:

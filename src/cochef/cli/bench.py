@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -10,11 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from cochef.errors import InputError
+from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import write_whole
 
 if TYPE_CHECKING:
     from cochef.benchmarks.kitchen import Contest, Tell
+    from cochef.benchmarks.race import Race
     from cochef.benchmarks.scaling import Scaling
+    from cochef.benchmarks.training import TrainingSpeed
 
 PEERS = Path(".venv-peers")
 QUICK_SECONDS = 0.5
@@ -133,12 +137,62 @@ class BenchPartners:
 
 
 @dataclass
+class BenchTraining:
+    """Measure how fast populations learn, where the time goes, and how long learning takes, next to JaxMARL's IPPO."""
+
+    layout: str = "coordination_ring"
+    """A kitchen that ships with the package, or the path of a layout file."""
+    preset: PresetName = "laptop"
+    """The settings of the learners."""
+    rounds: int = 3
+    """Everything is measured once a round, in turns; shown are medians over the rounds."""
+    seeds: int = 3
+    """How often both sides learn to a mean task return of 100; 0 for never."""
+    peers: Path | None = None
+    """The environment (or its Python) with the learners of others; .venv-peers if it is there."""
+    quick: bool = False
+    """Only our own rates, with 8 members, once."""
+    out: Path | None = None
+    """Write all numbers to this file as JSON."""
+
+    def run(self) -> int:
+        """Measure and show."""
+        from cochef.compilation import keep_compiled, use_all_cores
+
+        use_all_cores()
+        keep_compiled()
+        from cochef.benchmarks import training
+        from cochef.benchmarks.peers.process import REMEDY, interpreter
+        from cochef.kitchen import layouts
+
+        console, layout = Console(highlight=False), layouts.get(self.layout)
+        config = PRESETS[self.preset].training
+        python = None
+        if self.quick:
+            plan = training.Plan(layout, config, populations=(8,), rounds=1, seconds=QUICK_SECONDS, seeds=0)
+        else:
+            plan = training.Plan(layout, config, rounds=self.rounds, seeds=self.seeds)
+            python = interpreter(self.peers or PEERS) if self.peers or PEERS.exists() else None
+        with console.status("starting") as status:
+            speed = training.measure(plan, python, status.update)
+        console.print(training_table(speed))
+        console.print(profile_table(speed))
+        if speed.race:
+            console.print(race_table(speed.race, speed.peer))
+        if not self.quick and not python:
+            console.print(f"Without the learners of others, as there is no {PEERS}: {REMEDY}.")
+        _write(self.out, speed.to_json())
+        return 0
+
+
+@dataclass
 class Bench:
     """Measure how fast things are."""
 
     what: (
         Annotated[BenchKitchen, tyro.conf.subcommand("kitchen")]
         | Annotated[BenchPartners, tyro.conf.subcommand("partners")]
+        | Annotated[BenchTraining, tyro.conf.subcommand("training")]
     )
 
     def run(self) -> int:
@@ -184,6 +238,62 @@ def scaling_table(scaling: "Scaling") -> Table:
         took = f"{point.microseconds:,.0f} µs"
         table.add_row(point.layout, point.observation, f"{point.kitchens:,}", _rate(point.rate), took)
     return table
+
+
+def training_table(speed: "TrainingSpeed") -> Table:
+    """How fast each population learns, and the peer."""
+    table = Table("learner", title=f"{speed.layout}, rollout and updates")
+    for heading in ("members", "steps/s", "lowest", "highest"):
+        table.add_column(heading, justify="right")
+    if speed.peer:
+        table.add_column(f"times {speed.peer}", justify="right")
+    for timing in speed.timings:
+        rates = [_rate(steps) for steps in (timing.rate, min(timing.rates), max(timing.rates))]
+        times = speed.times_peer(timing)
+        table.add_row(timing.method, str(timing.members), *rates, *([] if times is None else [f"{times:.1f}"]))
+    if speed.peer:
+        rates = [_rate(choose(speed.peer_rates)) for choose in (median, min, max)]
+        table.add_row(speed.peer, "1", *rates, "1.0")
+    table.caption = f"HSP at {speed.biased_share:.2f} of the rate of self-play with as many members"
+    return table
+
+
+def profile_table(speed: "TrainingSpeed") -> Table:
+    """Where the time of an iteration goes, and what the update reaches of the machine's own rate."""
+    table = Table("learner", title="seconds of an iteration")
+    for heading in ("members", "all", "play", "judge", "update", "update, GFLOPS", "of a matrix product"):
+        table.add_column(heading, justify="right")
+    for timing in speed.timings:
+        parts = [f"{median(part):.3f}" for part in (timing.iteration, timing.play, timing.judge, timing.update)]
+        share = f"{speed.product_share(timing):.0%}"
+        table.add_row(timing.method, str(timing.members), *parts, _gigaflops(timing.speeds), share)
+    table.caption = f"a matrix product on all cores: {_gigaflops(speed.product)} GFLOPS"
+    return table
+
+
+def race_table(race: "Race", peer: str | None) -> Table:
+    """How long each seed learned."""
+    table = Table("learner", title=f"to a mean task return of {race.target:g}")
+    for heading in ("seed", "seconds", "steps", "mean return", "compile"):
+        table.add_column(heading, justify="right")
+    together = f"CoChef, {len(race.together)} at once"
+    for name, results in (("CoChef", race.alone), (together, race.together), (peer or "", race.peer)):
+        for seed, learnt in enumerate(results, start=1):
+            seconds = f"{learnt.seconds:.1f}" if learnt.reached else f"not within {learnt.seconds:.1f}"
+            mean = "-" if learnt.mean_return is None else f"{learnt.mean_return:.0f}"
+            table.add_row(name, str(seed), seconds, f"{learnt.steps:,}", mean, f"{learnt.compile_seconds:.1f} s")
+    ratios = []
+    if race.together_seconds is not None:
+        ratios.append(f"{together}: {race.together_seconds:.1f} s a seed")
+    if race.share is not None:
+        bound = "" if all(learnt.reached for learnt in race.peer) else "at most "
+        ratios.append(f"one at a time: {bound}{race.share:.2f} of the time of {peer} (medians)")
+    table.caption = "; ".join(ratios)
+    return table
+
+
+def _gigaflops(speeds: tuple[float, ...]) -> str:
+    return f"{2 * median(speeds) / 1e9:.0f}"  # a multiply-add is two operations
 
 
 def _rate(steps: float) -> str:
