@@ -14,6 +14,7 @@ from cochef.cli.human import Human
 from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
+from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
@@ -30,6 +31,7 @@ Command = (
     | Annotated[HumanLikeness, tyro.conf.subcommand("human-likeness")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
+    | Annotated[Preferences, tyro.conf.subcommand("preferences")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )

@@ -2,22 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 from scipy import stats
 
+from cochef.agents import storage
 from cochef.agents.agent import Agent
+from cochef.agents.names import load
 from cochef.errors import InputError
 from cochef.evaluation.statistics import holm
+from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
 from cochef.rollout import Tally, watch
 
 EPISODES = 100
+BIASED, PARTNER = "-biased", "-partner"  # endings of the agents' names
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,23 @@ class Preference:
     correlation: float  # Spearman's
     p_value: float  # one-sided: the count grows with the weight
     corrected: float  # for all events of the population, by Holm's method
+
+
+def read_pairs(directory: Path) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
+    """The kitchen of a finished HSP run, its biased policies with their partners, and how events weigh for them."""
+    paths = sorted((directory / "agents").glob(f"*{BIASED}{storage.SUFFIX}"))
+    if not paths:
+        raise InputError(f"{directory}: no biased policies in it; give the directory of a finished `cochef train hsp`")
+    layout = layouts.get(storage.read(paths[0])[0].layout)
+    pairs, weights = [], np.zeros((len(paths), len(Event)), np.float32)
+    for number, path in enumerate(paths):
+        partner = path.with_name(path.name.replace(BIASED, PARTNER))
+        pairs.append(tuple(load(str(one), layout) for one in (path, partner)))
+        hidden = storage.read(path)[0].about.get("hidden")
+        if not isinstance(hidden, dict):
+            raise InputError(f"{path}: does not say what it likes; give the directory of a finished `cochef train hsp`")
+        weights[number] = [float(hidden.get(event.label, 0.0)) for event in Event]
+    return layout, pairs, weights
 
 
 def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int, episodes: int = EPISODES) -> Tally:
