@@ -10,10 +10,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 from cochef.agents.actor_critic import kitchen_sight, look
 from cochef.agents.networks import Sight
 from cochef.agents.sizes import Eyes
-from cochef.kitchen import dynamics, state
+from cochef.kitchen import dynamics
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.scattered import scattered as scatter
+from cochef.kitchen.state import State, start
 
 GameState = Any  # a tree of arrays
 
@@ -76,19 +77,19 @@ class KitchenGame:
         """What a chef sees."""
         return kitchen_sight(self.layout, self.eyes)
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> state.State:
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> State:
         """The kitchen before anybody has done anything, or in a random state."""
-        plain, other = state.start(self.layout), scatter(self.layout, key)
+        plain, other = start(self.layout), scatter(self.layout, key)
         chosen = jax.tree.map(lambda one, two: jnp.where(scattered, two, one), plain, other)
-        return state.State(chosen.chefs, chosen.pots, chosen.counters, elapsed.astype(jnp.int32))
+        return State(chosen.chefs, chosen.pots, chosen.counters, elapsed.astype(jnp.int32))
 
     def step(
-        self, state: state.State, actions: Int[Array, "2"]
-    ) -> tuple[state.State, Shaped[Array, "2 events"], Float[Array, "2"]]:
+        self, state: State, actions: Int[Array, "2"]
+    ) -> tuple[State, Shaped[Array, "2 events"], Float[Array, "2"]]:
         """One step of the kitchen."""
         after, outcome = dynamics.step(self.layout, state, actions)
         return after, outcome.events, outcome.reward
 
-    def look(self, states: state.State) -> UInt8[Array, "2 *view games"]:
+    def look(self, states: State) -> UInt8[Array, "2 *view games"]:
         """What the chefs see."""
         return look(self.layout, self.eyes, states)
