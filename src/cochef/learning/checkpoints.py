@@ -6,9 +6,9 @@ it had never stopped, wherever the checkpoint was.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -44,21 +44,17 @@ def restore(directory: Path, trainer: Trainer, most: int, tell: Tell) -> tuple[T
     return trainer.begin(), 0
 
 
-def check_finite(training: Training, iteration: int) -> None:
-    """Complain about a member with a number that is not finite."""
-    for path, leaf in jax.tree_util.tree_leaves_with_path(training):
-        finite = np.asarray(jnp.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1))
-        complain_about(finite, jax.tree_util.keystr(path, simple=True, separator="."), iteration)
-
-
-def complain_about(finite: np.ndarray, what: str, iteration: int) -> None:
-    """Stop if something is not finite for some members."""
-    if not finite.all():
-        members = ", ".join(map(str, np.flatnonzero(~finite)))
-        raise InputError(
-            f"iteration {iteration}: {what} of member {members} is not a finite number; the checkpoints before it "
-            "are kept; a smaller learning rate or smaller rewards may help"
-        )
+def check_finite(tree: Any, iteration: int) -> None:  # noqa: ANN401
+    """Complain about members with a number that is not finite in a tree of NumPy arrays, members first."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        finite = np.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1)
+        if not finite.all():
+            what = jax.tree_util.keystr(path, simple=True, separator=".")
+            members = ", ".join(map(str, np.flatnonzero(~finite)))
+            raise InputError(
+                f"iteration {iteration}: {what} of member {members} is not a finite number; the checkpoints before it "
+                "are kept; a smaller learning rate or smaller rewards may help"
+            )
 
 
 def _newest_first(directory: Path) -> list[Path]:

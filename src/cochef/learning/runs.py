@@ -28,10 +28,10 @@ from cochef.learning.checkpoints import Tell
 from cochef.learning.config import TrainingConfig
 from cochef.learning.games import KitchenGame
 from cochef.learning.ppo import Update
-from cochef.learning.sinks import JsonLines, Sink
+from cochef.learning.sinks import JsonLines, Sink, writing
 from cochef.learning.trainer import Progress, Trainer, Training
 
-CONFIG, METRICS = "config.json", "metrics.jsonl"
+CONFIG, METRICS, LOCK = "config.json", "metrics.jsonl", ".lock"
 CHECKPOINTS, SNAPSHOTS, AGENTS = "checkpoints", "snapshots", "agents"
 CHECKPOINT_SECONDS = 30.0
 LEARNERS = ("biased", "partner")  # where a member has two
@@ -108,16 +108,24 @@ class _Run:
             recent = [*recent, line][-snapshots.WINDOW :]
             last = number == self.config.iterations
             due = last or time.monotonic() - saved >= checkpoint_seconds
-            snapshot = number in self.config.snapshot_iterations
-            if due or snapshot:
-                checkpoints.check_finite(training, number)
-            if snapshot:
-                snapshots.save(self.directory / SNAPSHOTS, self.layout, self.config, training, recent)
             if due:
                 log.keep()
-                checkpoints.save(self.directory / CHECKPOINTS, self.layout, training, number)
                 saved = time.monotonic()
+            self.save(training, recent, checkpoint=due)
         return training, recent
+
+    def save(self, training: Training, recent: Sequence[Mapping[str, Any]], *, checkpoint: bool) -> None:
+        """Write what is due after the iteration of the last line, if its numbers are finite."""
+        number = recent[-1]["iteration"]
+        snapshot = number in self.config.snapshot_iterations
+        if not (snapshot or checkpoint):
+            return
+        found = jax.device_get(training)
+        checkpoints.check_finite(found, number)
+        if snapshot:
+            snapshots.save(self.directory / SNAPSHOTS, self.layout, self.config, found.learners.actor, recent)
+        if checkpoint:
+            checkpoints.save(self.directory / CHECKPOINTS, self.layout, found, number)
 
     def agents(self) -> Iterator[tuple[Path, int, int]]:
         """The file of every agent, its member and its learner."""
@@ -148,9 +156,7 @@ def describe(progress: Progress, number: int, config: TrainingConfig) -> dict[st
     member, role and event; update is averaged over the learners of all members.
     """
     found: Progress = jax.device_get(progress)
-    for path, leaf in jax.tree_util.tree_leaves_with_path(found):
-        finite = np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1)
-        checkpoints.complain_about(finite, jax.tree_util.keystr(path, simple=True, separator="."), number)
+    checkpoints.check_finite(found, number)
     return {
         "iteration": number,
         "steps": number * config.steps_per_iteration,
@@ -169,11 +175,10 @@ def metrics(directory: Path) -> list[dict[str, Any]]:
 def configuration(directory: Path) -> dict[str, Any]:
     """The resolved configuration of the run in a directory."""
     path = directory / CONFIG
+    content = read_limited(path, MAX_BYTES, "the configuration of a run")
     try:
-        found = json.loads(read_limited(path, MAX_BYTES, "the configuration of a run"))
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path}: not JSON ({error}); take it from a backup, or train in another directory") from error
     if not isinstance(found, dict):
         raise InputError(f"{path}: {shown(found)}; it takes a table")
@@ -184,7 +189,9 @@ def configuration(directory: Path) -> dict[str, Any]:
 def _claimed(directory: Path, about: Mapping[str, Any]) -> Iterator[None]:
     """The directory is ours alone, can be written to, and belongs to this configuration."""
     claim_directory(directory)
-    with (directory / ".lock").open("w") as lock:
+    with writing(directory / LOCK):
+        lock = (directory / LOCK).open("w")
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

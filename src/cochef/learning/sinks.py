@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 from cochef.errors import InputError
 from cochef.files import write_whole
@@ -13,6 +14,7 @@ from cochef.files import write_whole
 Line = Mapping[str, Any]
 
 
+@runtime_checkable
 class Sink(Protocol):
     """Takes a line of numbers an iteration (see `runs.describe`)."""
 
@@ -40,29 +42,36 @@ class JsonLines:
     def begin(self, about: Mapping[str, Any]) -> None:
         """Leave just the lines from before in the file."""
         write_whole(self._path, "".join(self._before).encode())
-        self._file = self._path.open("a", encoding="utf-8")
+        with writing(self._path):
+            self._file = self._path.open("a", encoding="utf-8")
 
     def write(self, line: Line) -> None:
         """Add a line."""
         assert self._file is not None
-        try:
+        with writing(self._path):
             self._file.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
             self._file.flush()
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be written ({error.strerror}); make room and go on") from error
 
     def keep(self) -> None:
         """All lines so far survive a loss of power."""
         assert self._file is not None
-        os.fsync(self._file.fileno())
+        with writing(self._path):
+            os.fsync(self._file.fileno())
 
     def end(self) -> None:
         """Close the file."""
         assert self._file is not None
-        try:
+        with suppress(OSError):  # what could not be written was complained about when it was
             self._file.close()
-        except OSError:  # what could not be written was complained about when it was
-            self._file = None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Complain about a file that cannot be written any more."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); make room, then go on") from error
 
 
 class TensorBoard:
@@ -94,6 +103,7 @@ class TensorBoard:
             self._writer.close()
 
 
+@runtime_checkable
 class Run(Protocol):
     """What Weights & Biases gives for a run, and others give too."""
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from cochef.agents import actor_critic, storage
 from cochef.agents.actor_critic import Trained
+from cochef.agents.networks import Network
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
-from cochef.learning.trainer import Training
 
 KIND = "snapshot"
 WINDOW = 10  # iterations, at most, over which the return of a snapshot is averaged
@@ -30,9 +30,9 @@ class Snapshot:
 
 
 def save(
-    directory: Path, layout: Layout, config: TrainingConfig, training: Training, recent: Sequence[Mapping[str, Any]]
+    directory: Path, layout: Layout, config: TrainingConfig, actors: Network, recent: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write the actors, and what the last lines of metrics say about them."""
+    """Write the actors [members, learners], and what the last lines of metrics say about them."""
     iteration = recent[-1]["iteration"]
     about = {
         "iteration": iteration,
@@ -41,7 +41,7 @@ def save(
         "events": _mean(config, recent, "events").tolist(),
     }
     card = actor_critic.card(KIND, layout, config.network, about)
-    storage.save(directory / f"{iteration:07}{storage.SUFFIX}", card, training.learners.actor)
+    storage.save(directory / f"{iteration:07}{storage.SUFFIX}", card, actors)
 
 
 def returns(config: TrainingConfig, recent: Sequence[Mapping[str, Any]]) -> list[float]:
