@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class Preferences:
     """Let the biased policies of an HSP run play with their partners; count what they do against what they like."""
 
-    run_directory: Path
+    run_directory: tyro.conf.Positional[Path]
     """The directory of a finished `cochef train hsp`."""
     episodes: int = 100
     """Episodes in each of the two seats."""
@@ -62,11 +63,22 @@ class Preferences:
 
 
 def _table(found: "list[Preference]", title: str) -> Table:
-    headings = ("event", "weight: mean count over both seats", "Spearman", "p", "p by Holm")
+    headings = (
+        "event",
+        "weight: mean count over both seats",
+        "Spearman",
+        "p by Holm",
+        "others' influence out",
+        "p by Holm",
+    )
     table = Table(*headings, title=title)
     for row in found:
         means = ", ".join(f"{weight:g}: {mean:.2f}" for weight, mean in zip(row.weights, row.means, strict=True))
-        mark = "" if row.corrected < 0.05 else " (no)"
-        figures = (f"{row.correlation:.2f}", f"{row.p_value:.1e}", f"{row.corrected:.1e}{mark}")
+        figures = (
+            f"{row.correlation:.2f}",
+            f"{row.corrected:.1e}",
+            f"{row.partial:.2f}",
+            f"{row.partial_corrected:.1e}",
+        )
         table.add_row(row.event.label, means, *figures)
     return table

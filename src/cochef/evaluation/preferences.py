@@ -1,7 +1,7 @@
 """Do biased policies do what they like? How often they cause each event, against the weight it has for them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,11 @@ class Preference:
     weights: tuple[float, ...]  # those that were drawn
     means: tuple[float, ...]  # the mean count among the policies with each of them
     correlation: float  # Spearman's
-    p_value: float  # one-sided: the count grows with the weight
-    corrected: float  # for all events of the population, by Holm's method
+    partial: float  # the same with the influence of all other weights taken out
+    p_value: float  # of the correlation, one-sided: the count grows with the weight
+    partial_p_value: float
+    corrected: float  # p-values for all events of the population, by Holm's method
+    partial_corrected: float
 
 
 def read_pairs(directory: Path) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
@@ -78,21 +81,39 @@ def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:
             f"weights {list(weights.shape)} and counts {list(counts.shape)}; both take the same [policies, events], "
             "of at least 3 policies"
         )
+    events = [event for event in Event if np.ptp(weights[:, event])]
+    plain = [_spearman(weights[:, event], counts[:, event]) for event in events]
+    partial = [_partial(weights[:, events], counts[:, event], number) for number, event in enumerate(events)]
+    corrected = [holm([p_value for _, p_value in some]) for some in (plain, partial)]
     found = []
-    for event in Event:
-        drawn, count = weights[:, event], counts[:, event]
-        values = np.unique(drawn)
-        if len(values) < 2:
-            continue
-        means = tuple(float(count[drawn == value].mean()) for value in values)
-        found.append(Preference(event, tuple(map(float, values)), means, *_follows(drawn, count), corrected=1.0))
-    corrected = holm([preference.p_value for preference in found])
-    return [replace(preference, corrected=float(value)) for preference, value in zip(found, corrected, strict=True)]
+    for number, event in enumerate(events):
+        values = np.unique(weights[:, event])
+        means = tuple(float(counts[weights[:, event] == value, event].mean()) for value in values)
+        (one, p_one), (two, p_two) = plain[number], partial[number]
+        last = [float(some[number]) for some in corrected]
+        found.append(Preference(event, tuple(map(float, values)), means, one, two, p_one, p_two, last[0], last[1]))
+    return found
 
 
-def _follows(weights: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
+def _spearman(weights: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
     """Spearman's correlation and its one-sided p-value; counts that are all the same follow nothing."""
     if np.ptp(counts) == 0:
         return 0.0, 1.0
     result: Any = stats.spearmanr(weights, counts, alternative="greater")
     return float(result.statistic), float(result.pvalue)
+
+
+def _partial(weights: np.ndarray, counts: np.ndarray, number: int) -> tuple[float, float]:
+    """Spearman's partial correlation of the counts and one column of weights, given the others."""
+    freedom = len(counts) - weights.shape[1] - 1
+    if np.ptp(counts) == 0 or freedom < 1:
+        return 0.0, 1.0
+    ranks = stats.rankdata(weights, axis=0)
+    others = np.column_stack([np.ones(len(counts)), np.delete(ranks, number, axis=1)])
+    both = np.column_stack([ranks[:, number], stats.rankdata(counts)])
+    left = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
+    correlation = float(
+        np.clip((left[:, 0] @ left[:, 1]) / np.sqrt((left**2).sum(axis=0).prod()), -1 + 1e-12, 1 - 1e-12)
+    )
+    statistic = correlation * np.sqrt(freedom / (1 - correlation**2))
+    return correlation, float(stats.t.sf(statistic, freedom))
