@@ -87,14 +87,12 @@ class Watching:
 
     def __init__(self, console: Console) -> None:
         """Nothing is shown yet."""
-        columns = ("[progress.description]{task.description}", "{task.fields[rate]}", "{task.fields[returns]}")
         self._progress = Progress(
-            TextColumn(columns[0]),
-            BarColumn(bar_width=20),
-            TextColumn("{task.completed:,}/{task.total:,} steps"),
-            TextColumn(columns[1]),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[steps]}"),
             TimeRemainingColumn(),
-            TextColumn(columns[2]),
+            TextColumn("{task.fields[returns]}"),
             console=console,
         )
         self._task: TaskID | None = None
@@ -103,14 +101,9 @@ class Watching:
 
     def begin(self, about: Mapping[str, Any]) -> None:
         """Show an empty bar."""
-        training = about["training"]
         self._members = about["members"]
-        turn = training["kitchens"] * training["steps"]
         self._task = self._progress.add_task(
-            f"{about['method']} in {about['layout']}",
-            total=training["total"] // turn * turn,
-            rate="compiling",
-            returns="",
+            about["method"], total=about["training"]["total"], steps="compiling", returns=""
         )
         self._progress.start()
 
@@ -121,12 +114,20 @@ class Watching:
         seconds = line["seconds"] - self._first["seconds"]
         rate = self._members * (line["steps"] - self._first["steps"]) / seconds if seconds else 0.0
         task = line["task"]
-        returns = f"return {fmean(task):.0f} (best {max(task):.0f}, worst {min(task):.0f})"
-        self._progress.update(self._task, completed=line["steps"], rate=f"{rate:,.0f} steps/s", returns=returns)
+        self._progress.update(
+            self._task,
+            completed=line["steps"],
+            steps=f"{_short(line['steps'])} steps, {_short(rate)}/s",
+            returns=f"mean {fmean(task):.0f}, best {max(task):.0f}, worst {min(task):.0f}",
+        )
 
     def end(self) -> None:
         """Leave the bar as it is."""
         self._progress.stop()
+
+
+def _short(number: float) -> str:
+    return f"{number / 1e6:.2f}M" if number >= 1e6 else f"{number / 1e3:.1f}k"
 
 
 def _report(population: "Population", directory: Path) -> None:
