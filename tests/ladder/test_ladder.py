@@ -24,18 +24,21 @@ CONFIG = TrainingConfig(
     minibatches=2,
     chunk=5,
     learning_rate=Schedule(5e-3, 5e-4, 60_000),
+    entropy=Schedule(0.01, 0.01, 1),
     discount=DISCOUNT,
     network=NetworkConfig(hidden=(16,)),
 )
 NETWORKS = {"feed-forward": NetworkConfig(hidden=(16,)), "recurrent": NetworkConfig(hidden=(16,), memory=16)}
 
 
-def train(config, recipe, utility, iterations, seed=0):
-    trainer = Trainer(GAME, recipe, config, utility, jax.random.key(seed))
-    training = trainer.begin()
+def train(config, recipe, utility, iterations):
+    """The population at the end, and the mean progress of the last turns (two have as many steps as whole episodes)."""
+    trainer = Trainer(GAME, recipe, config, utility, jax.random.key(0))
+    training, reports = trainer.begin(), []
     for iteration in range(iterations):
         training, progress = trainer.iterate(training, iteration)
-    return training, progress
+        reports.append(progress)
+    return training, jax.tree.map(lambda *leaves: np.mean(leaves, axis=0), *reports[-4:])
 
 
 @pytest.fixture(scope="module", params=NETWORKS)
@@ -68,7 +71,7 @@ def values(climbed):
 
 def times(progress, rung, member=None):
     """How often an episode has what its learner wants."""
-    return np.asarray(progress.events[rung if member is None else member, :, rung])
+    return progress.events[rung if member is None else member, :, rung]
 
 
 def test_the_value_of_a_constant_reward_is_learnt(values):
@@ -134,11 +137,11 @@ def opposed():
 
 
 def test_two_learners_with_opposite_wishes_each_get_their_own(opposed):
-    share = np.asarray(opposed[1].events[:, :, Rung.ACTION]) / GAME.horizon
+    share = opposed[1].events[:, :, Rung.ACTION] / GAME.horizon
     assert np.allclose(share, [[1, 0], [0, 1]], atol=0.05)
 
 
 def test_each_of_two_learners_plays_in_either_seat_half_of_the_time(opposed):
-    share = np.asarray(opposed[1].events[:, :, Rung.RIGHT]) / GAME.horizon
-    assert np.allclose(share, 0.5, atol=0.15)
+    share = opposed[1].events[:, :, Rung.RIGHT] / GAME.horizon
+    assert np.allclose(share, 0.5, atol=0.1)
     assert np.allclose(share.sum(axis=1), 1)
