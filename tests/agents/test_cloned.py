@@ -91,10 +91,16 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
     assert report["acting_accuracy"] > 2 * report["acting_majority"]
     assert report["accuracy"] > 3 * report["random"]
     assert report["loss"] < report["marginal_loss"] - 0.2
-    shares = (report[key] for key in ("accuracy", "majority", "acting_accuracy", "acting_majority"))
-    losses = (report["loss"], report["marginal_loss"])
-    row = (name, split.value, report["examples"], *(f"{s:.1%}" for s in shares), *(f"{loss:.2f}" for loss in losses))
-    assert f"| {' | '.join(map(str, row))} |" in DOCS.read_text("utf-8")
+    assert min(report["balanced_accuracy"]["low"], report["weighed_accuracy"]["low"]) > report["random"]
+    gain = "{value:+.1f} [{low:+.1f}, {high:+.1f}]".format_map({k: 100 * v for k, v in report["gain"].items()})
+    balanced = (report[key]["value"] for key in ("balanced_accuracy", "weighed_accuracy"))
+    acting = (report["acting_accuracy"], report["acting_majority"])
+    row = (
+        *(name, split.value, f"{report['accuracy']:.1%}", f"{report['majority']:.1%}", gain),
+        *(f"{share:.1%}" for share in (*balanced, *acting)),
+        *(f"{loss:.2f}" for loss in (report["loss"], report["marginal_loss"])),
+    )
+    assert f"| {' | '.join(row)} |" in DOCS.read_text("utf-8")
 
 
 @pytest.mark.long

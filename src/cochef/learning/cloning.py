@@ -1,10 +1,11 @@
 """Behaviour cloning: a network learns to do what people did in recorded games.
 
-Some stretches of the games are kept for validation; of all epochs, the parameters with the lowest validation loss
-are kept, and of all seeds the network with the lowest.
+The games are cut into stretches, and the stretches dealt into folds. For every fold a network is trained without it
+and predicts it, so that every stretch is validated. The epoch is the one with the lowest validation loss over all
+folds; the clone that is kept was trained on all stretches up to that epoch.
 """
 
-from dataclasses import asdict, dataclass
+import dataclasses
 from functools import partial
 from pathlib import Path
 
@@ -18,176 +19,166 @@ from jaxtyping import Array, Float, Int, Key
 from cochef.agents import cloned, storage
 from cochef.agents.cloned import Imitation
 from cochef.human.games import Split, games, replay
-from cochef.kitchen.constants import SEATS, Action
-from cochef.kitchen.features import features
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.features import FEATURES, features
 from cochef.kitchen.layout import Layout
 from cochef.learning.cloning_config import CloningConfig
+from cochef.learning.cloning_report import CloningReport, Predictions, summarise
 from cochef.pytree import pytree
 
 _PAD = 4096  # examples come in multiples of this, so that games of like length share a compiled program
-
-
-@dataclass(frozen=True)
-class CloningReport:
-    """How well the people of one kitchen and split were cloned; accuracies on the validation stretches."""
-
-    layout: str
-    split: str
-    examples: int
-    seed: int
-    epoch: int
-    accuracy: float
-    accuracy_of_seeds: tuple[float, ...]
-    loss: float
-    training_accuracy: float
-    majority: float  # always doing what people did most often, which is to stay
-    random: float
-    acting_accuracy: float  # where people did something: the likeliest action other than to stay
-    acting_majority: float
-    marginal_loss: float  # of knowing only how often people do what
+_LEAST_DEVIATION = 0.1  # of a feature, so that one which hardly ever differs is not blown up
 
 
 @pytree
 class Examples:
-    """What people saw and did, training examples first; `actions` is -1 in the padding."""
+    """What people saw and did, in which stretch of which fold; all but `views` are -1 in the padding."""
 
     views: Float[Array, "n 96"]
     actions: Int[Array, " n"]
-    training: Int[Array, ""]
-    total: Int[Array, ""]
+    stretches: Int[Array, " n"]
+    folds: Int[Array, " n"]
 
 
 def examples(layout: Layout, split: Split, config: CloningConfig, seed: int) -> Examples:
-    """Both chefs' examples of all games of a kitchen and split, parted by whole stretches."""
+    """Both chefs' examples of all games of a kitchen and split, dealt into folds by whole stretches."""
     views, actions, stretches = [], [], []
     see = jax.jit(jax.vmap(partial(features, layout)))
+    begun = 0
     for game in games(layout.name, split):
         states = jax.tree.map(lambda leaf: leaf[:-1], replay(game).states)
         padding = -len(game.actions) % 256
         padded = jax.tree.map(lambda leaf: np.concatenate([leaf, np.repeat(leaf[-1:], padding, axis=0)]), states)  # noqa: B023
-        seen = np.asarray(see(padded))[: len(game.actions)]
-        for seat in range(SEATS):
-            views.append(seen[:, seat])
-            actions.append(np.asarray(game.actions[:, seat]))
-            stretches.append(len(stretches) * 10_000 + np.arange(len(game.actions)) // config.stretch)
-    stretch = np.concatenate(stretches)
-    held_out = np.random.default_rng(seed).random(stretch.max() + 1)[stretch] < config.validation
-    order = np.argsort(held_out, kind="stable")
-    padding = -len(order) % _PAD
+        views.append(np.asarray(see(padded))[: len(game.actions)].reshape(-1, FEATURES))
+        actions.append(np.asarray(game.actions).reshape(-1))
+        stretch = begun + np.arange(len(game.actions)) // config.stretch
+        stretches.append(np.repeat(stretch, SEATS))
+        begun = stretch[-1] + 1
+    stretches = np.concatenate(stretches)
+    folds = np.random.default_rng(seed).permutation(begun)[stretches] % config.folds
+    padding = -len(stretches) % _PAD
+    pad = lambda column: jnp.asarray(np.pad(column.astype(np.int32), (0, padding), constant_values=-1))  # noqa: E731
     return Examples(
-        views=jnp.asarray(np.pad(np.concatenate(views)[order], ((0, padding), (0, 0)))),
-        actions=jnp.asarray(np.pad(np.concatenate(actions)[order].astype(np.int32), (0, padding), constant_values=-1)),
-        training=jnp.int32((~held_out).sum()),
-        total=jnp.int32(len(order)),
+        views=jnp.asarray(np.pad(np.concatenate(views), ((0, padding), (0, 0)))),
+        actions=pad(np.concatenate(actions)),
+        stretches=pad(stretches),
+        folds=pad(folds),
     )
-
-
-@pytree
-class Best:
-    """The parameters with the lowest validation loss so far, and where they were found."""
-
-    network: Imitation
-    loss: Float[Array, ""]
-    epoch: Int[Array, ""]
 
 
 def clone(layout: Layout, split: Split, config: CloningConfig, seed: int = 0) -> tuple[Imitation, CloningReport]:
-    """Clone the people of a kitchen and split; the best of several seeds."""
+    """Clone the people of a kitchen and split."""
     data = examples(layout, split, config, seed)
-    best = _train_seeds(config, data, jax.random.split(jax.random.key(seed), config.seeds))
-    measured = jax.vmap(lambda network: _measure(network, data, validation=True))(best.network)
-    chosen = int(np.argmin(best.loss))
-    network = jax.tree.map(lambda leaf: leaf[chosen], best.network)
-    done = np.asarray(data.actions)
-    often = np.bincount(done[: int(data.training)], minlength=len(Action)) / int(data.training)
-    held_out = done[int(data.training) : int(data.total)]
-    acted = held_out[held_out != Action.STAY]
-    return network, CloningReport(
-        layout=layout.name,
-        split=split.value,
-        examples=int(data.total),
-        seed=chosen,
-        epoch=int(best.epoch[chosen]),
-        accuracy=float(measured.accuracy[chosen]),
-        accuracy_of_seeds=tuple(measured.accuracy.tolist()),
-        loss=float(measured.loss[chosen]),
-        training_accuracy=float(_measure(network, data, validation=False).accuracy),
-        majority=float((held_out == often.argmax()).mean()),
-        random=1 / len(Action),
-        acting_accuracy=float(measured.acting_accuracy[chosen]),
-        acting_majority=float((acted == np.where(np.arange(len(Action)) == Action.STAY, 0, often).argmax()).mean()),
-        marginal_loss=float(-np.log(often[held_out]).mean()),
+    scale = _scale(data)
+    scaled = dataclasses.replace(data, views=(data.views - scale.mean) / scale.deviation)
+    trained = _train_folds(config, scaled, jax.random.split(jax.random.key(seed), config.folds + 1))
+    epoch = int(trained.loss[:-1].mean(axis=0).argmin())
+    networks = jax.tree.map(lambda leaf: leaf[:, epoch], trained.network)
+    logits = np.asarray(jax.vmap(lambda network: jax.vmap(network)(scaled.views))(networks))
+    real = np.asarray(data.actions) >= 0
+    folds = np.asarray(data.folds)[real]
+    predictions = Predictions(
+        logits=logits[:, real][folds, np.arange(len(folds))],
+        logits_of_kept=logits[-1, real],
+        actions=np.asarray(data.actions)[real],
+        stretches=np.asarray(data.stretches)[real],
+        folds=folds,
     )
+    kept = jax.tree.map(lambda leaf: leaf[-1], networks)
+    return _unscaled(kept, scale), summarise(layout.name, split.value, epoch, predictions)
 
 
 def save(path: Path, layout: Layout, network: Imitation, config: CloningConfig, report: CloningReport) -> None:
-    """Write a clone as an agent file that says how it was made and how good it is."""
-    about = {"config": asdict(config), "report": asdict(report)}
+    """Write a clone as an agent file that says how it was made and how well people are predicted that way."""
+    about = {"config": dataclasses.asdict(config), "report": dataclasses.asdict(report)}
     storage.save(path, cloned.card(layout, config.hidden, about), network)
 
 
-@partial(jax.jit, static_argnames="config")
-def _train_seeds(config: CloningConfig, data: Examples, keys: Key[Array, " seeds"]) -> Best:
-    return jax.vmap(lambda key: _train(config, data, key))(keys)
+@pytree
+class Scale:
+    """Mean and standard deviation of every feature in the examples."""
+
+    mean: Float[Array, "96"]
+    deviation: Float[Array, "96"]
 
 
-def _train(config: CloningConfig, data: Examples, key: Key[Array, ""]) -> Best:
-    optimiser = optax.adam(config.learning_rate)
-    steps = data.views.shape[0] // config.batch
-    key_init, key_epochs = jax.random.split(key)
-    network = Imitation(config.hidden, key_init)
-
-    def update(carry: tuple, key_batch: Key[Array, ""]) -> tuple[tuple, None]:
-        network, state = carry
-        rows = jax.random.randint(key_batch, (config.batch,), 0, data.training)
-        gradient = jax.grad(_loss)(network, data.views[rows], data.actions[rows])
-        change, state = optimiser.update(gradient, state)
-        return (eqx.apply_updates(network, change), state), None
-
-    def epoch(carry: tuple, inputs: tuple) -> tuple[tuple, None]:
-        network, state, best = carry
-        number, key_epoch = inputs
-        (network, state), _ = jax.lax.scan(update, (network, state), jax.random.split(key_epoch, steps))
-        loss = _measure(network, data, validation=True).loss
-        better = loss < best.loss
-        now = Best(network, loss, number)
-        best = jax.tree.map(lambda new, old: jnp.where(better, new, old), now, best)
-        return (network, state, best), None
-
-    begin = (
-        network,
-        optimiser.init(eqx.filter(network, eqx.is_array)),
-        Best(network, jnp.float32(jnp.inf), jnp.int32(0)),
-    )
-    inputs = (jnp.arange(config.epochs), jax.random.split(key_epochs, config.epochs))
-    (_, _, best), _ = jax.lax.scan(epoch, begin, inputs)
-    return best
-
-
-def _loss(network: Imitation, views: Float[Array, "n 96"], actions: Int[Array, " n"]) -> Float[Array, ""]:
-    return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(network)(views), actions).mean()
+def _scale(data: Examples) -> Scale:
+    seen = data.views[data.actions >= 0]
+    return Scale(seen.mean(axis=0), jnp.maximum(seen.std(axis=0), _LEAST_DEVIATION))
 
 
 @pytree
-class Measure:
-    """Loss and accuracy on some examples, and accuracy where people did something."""
+class Trained:
+    """The averaged network after every epoch, and its loss on the fold it was not trained on (0 without one)."""
 
-    loss: Float[Array, "*seeds"]
-    accuracy: Float[Array, "*seeds"]
-    acting_accuracy: Float[Array, "*seeds"]
+    network: Imitation
+    loss: Float[Array, "*epochs"]
 
 
-def _measure(network: Imitation, data: Examples, *, validation: bool) -> Measure:
-    """How well a network does on the validation or the training examples."""
-    row = jnp.arange(data.actions.shape[0])
-    counts = (row >= data.training) & (row < data.total) if validation else row < data.training
-    acted = counts & (data.actions != Action.STAY)
-    logits = jax.vmap(network)(data.views)
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, data.actions)
-    right = logits.argmax(axis=-1) == data.actions
-    right_act = logits.at[:, Action.STAY].set(-jnp.inf).argmax(axis=-1) == data.actions
-    return Measure(
-        loss=jnp.where(counts, losses, 0.0).sum() / counts.sum(),
-        accuracy=(right & counts).sum() / counts.sum(),
-        acting_accuracy=(right_act & acted).sum() / acted.sum(),
-    )
+@partial(jax.jit, static_argnames="config")
+def _train_folds(config: CloningConfig, data: Examples, keys: Key[Array, " runs"]) -> Trained:
+    """Train without each fold, and last without none."""
+    return jax.vmap(lambda fold, key: _train(config, data, fold, key))(jnp.arange(config.folds + 1), keys)
+
+
+def _train(config: CloningConfig, data: Examples, fold: Int[Array, ""], key: Key[Array, ""]) -> Trained:
+    optimiser = optax.adamw(config.learning_rate, weight_decay=config.weight_decay)
+    steps = data.views.shape[0] // config.batch
+    left_out = data.folds == fold
+    learned = (data.folds >= 0) & ~left_out
+    rows, count = jnp.argsort(~learned, stable=True), learned.sum()
+    key_init, key_epochs = jax.random.split(key)
+    network = Imitation(config.hidden, key_init)
+
+    def update(carry: tuple, key_step: Key[Array, ""]) -> tuple[tuple, None]:
+        network, state, average = carry
+        key_batch, key_rest = jax.random.split(key_step)
+        batch = rows[jax.random.randint(key_batch, (config.batch,), 0, count)]
+        gradient = jax.grad(_loss)(network, data.views[batch], data.actions[batch], config.dropout, key_rest)
+        change, state = optimiser.update(gradient, state, network)
+        network = eqx.apply_updates(network, change)
+        average = optax.incremental_update(network, average, 1 - config.averaging)
+        return (network, state, average), None
+
+    def epoch(carry: tuple, key_epoch: Key[Array, ""]) -> tuple[tuple, Trained]:
+        (network, state, average), _ = jax.lax.scan(update, carry, jax.random.split(key_epoch, steps))
+        losses = _cross_entropy(average, data.views, data.actions)
+        loss = jnp.where(left_out, losses, 0.0).sum() / jnp.maximum(left_out.sum(), 1)
+        return (network, state, average), Trained(average, loss)
+
+    begin = (network, optimiser.init(eqx.filter(network, eqx.is_array)), network)
+    _, trained = jax.lax.scan(epoch, begin, jax.random.split(key_epochs, config.epochs))
+    return trained
+
+
+def _loss(
+    network: Imitation,
+    views: Float[Array, "n 96"],
+    actions: Int[Array, " n"],
+    dropout: float,
+    key: Key[Array, ""],
+) -> Float[Array, ""]:
+    return _cross_entropy(_thinned(network, dropout, key), views, actions).mean()
+
+
+def _cross_entropy(network: Imitation, views: Float[Array, "n 96"], actions: Int[Array, " n"]) -> Float[Array, " n"]:
+    return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(network)(views), actions)
+
+
+def _thinned(network: Imitation, dropout: float, key: Key[Array, ""]) -> Imitation:
+    """The network with a share of its hidden units at rest and the others that much louder (dropout).
+
+    The units rest for a whole mini-batch: one draw instead of one for every example.
+    """
+    first, *others = network.weights
+    keys = jax.random.split(key, len(others))
+    awake = [jax.random.bernoulli(k, 1 - dropout, (len(w), 1)) for k, w in zip(keys, others, strict=True)]
+    thinned = tuple(jnp.where(a, w / (1 - dropout), 0.0) for a, w in zip(awake, others, strict=True))
+    return eqx.tree_at(lambda tree: tree.weights, network, (first, *thinned))
+
+
+def _unscaled(network: Imitation, scale: Scale) -> Imitation:
+    """The network that does with the features themselves what the given one does with scaled ones."""
+    weight = network.weights[0] / scale.deviation[:, None]
+    bias = network.biases[0] - scale.mean @ weight
+    return eqx.tree_at(lambda tree: (tree.weights[0], tree.biases[0]), network, (weight, bias))

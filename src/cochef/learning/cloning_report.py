@@ -1,0 +1,98 @@
+"""How well people are predicted, against always doing what they do most often."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cochef.kitchen.constants import Action
+
+_RESAMPLES = 2_000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A share and its 95% interval, by a bootstrap over stretches."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CloningReport:
+    """How well the people of one kitchen and split are predicted, in stretches that were not trained on."""
+
+    layout: str
+    split: str
+    examples: int
+    epoch: int
+    accuracy: float  # the likeliest action is what the person did
+    accuracy_of_folds: tuple[float, ...]
+    majority: float  # always doing what people did most often, which is to stay
+    random: float
+    gain: Estimate  # accuracy over majority
+    balanced_accuracy: Estimate  # of each action the share that was predicted, averaged; the majority has 1/6
+    weighed_accuracy: Estimate  # the same, for the action that is likeliest compared with how common it is
+    acting_accuracy: float  # where people did something: the likeliest action other than to stay
+    acting_majority: float
+    loss: float  # cross entropy, in nats
+    marginal_loss: float  # of knowing only how often people do what
+    training_accuracy: float  # of the clone that is kept, on all stretches: it was trained on them
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What people did, and the log-odds of it by networks that did not see it and by the clone that is kept."""
+
+    logits: np.ndarray
+    logits_of_kept: np.ndarray
+    actions: np.ndarray
+    stretches: np.ndarray
+    folds: np.ndarray
+
+
+def summarise(layout: str, split: str, epoch: int, found: Predictions) -> CloningReport:
+    """How well people were predicted; the baselines know how often the same people did what."""
+    done = found.actions
+    often = np.bincount(done, minlength=len(Action)) / len(done)
+    right = found.logits.argmax(axis=1) == done
+    weighed_right = (found.logits - np.log(often)).argmax(axis=1) == done
+    acted = done != Action.STAY
+    acting = np.where(np.arange(len(Action)) == Action.STAY, -np.inf, found.logits).argmax(axis=1)
+    normaliser = np.logaddexp.reduce(found.logits, axis=1)
+    most = int(often.argmax())
+    total, correct, weighed = (_resampled(found, counted) for counted in (np.ones_like(right), right, weighed_right))
+    return CloningReport(
+        layout=layout,
+        split=split,
+        examples=len(done),
+        epoch=epoch,
+        accuracy=float(right.mean()),
+        accuracy_of_folds=tuple(float(right[found.folds == fold].mean()) for fold in np.unique(found.folds)),
+        majority=float(often[most]),
+        random=1 / len(Action),
+        gain=_estimate((correct.sum(axis=1) - total[:, most]) / total.sum(axis=1)),
+        balanced_accuracy=_estimate((correct / total).mean(axis=1)),
+        weighed_accuracy=_estimate((weighed / total).mean(axis=1)),
+        acting_accuracy=float((acting == done)[acted].mean()),
+        acting_majority=float(np.delete(often, Action.STAY).max() / acted.mean()),
+        loss=float((normaliser - found.logits[np.arange(len(done)), done]).mean()),
+        marginal_loss=float(-(often * np.log(often)).sum()),
+        training_accuracy=float((found.logits_of_kept.argmax(axis=1) == done).mean()),
+    )
+
+
+def _resampled(found: Predictions, counted: np.ndarray) -> np.ndarray:
+    """Counted examples by action [1 + resamples, actions]: of all stretches, then of stretches drawn with return."""
+    stretches = found.stretches.max() + 1
+    by_stretch = np.zeros((stretches, len(Action)))
+    np.add.at(by_stretch, (found.stretches, found.actions), counted)
+    draws = np.random.default_rng(0).multinomial(stretches, np.full(stretches, 1 / stretches), _RESAMPLES)
+    return np.concatenate([by_stretch.sum(axis=0, keepdims=True), draws @ by_stretch])
+
+
+def _estimate(values: np.ndarray) -> Estimate:
+    """The first value, with the interval of the others."""
+    low, high = np.quantile(values[1:], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return Estimate(float(values[0]), float(low), float(high))
