@@ -1,0 +1,108 @@
+"""Whether biased policies do what they like, and how that is told."""
+
+import jax
+import numpy as np
+import pytest
+
+from cochef.agents import actor_critic, storage
+from cochef.agents.names import load
+from cochef.agents.sizes import NetworkConfig
+from cochef.errors import InputError
+from cochef.evaluation.preferences import event_counts, preferences, read_pairs
+from cochef.evaluation.statistics import holm
+from cochef.kitchen import layouts
+from cochef.kitchen.constants import Action, Event
+
+LIKED, ALSO = Event.PICKUP_ONION_FROM_DISPENSER, Event.DELIVERY
+
+
+def population(seed, policies=36):
+    """Weights of two events, the first of which drives everything."""
+    generator = np.random.default_rng(seed)
+    weights = np.zeros((policies, len(Event)))
+    weights[:, LIKED] = generator.choice([-10, 0, 10], policies)
+    weights[:, ALSO] = generator.choice([-10, 0], policies)
+    return weights, generator.gamma(1.0, 0.1, weights.shape)
+
+
+def test_counts_that_grow_with_the_weight_are_found_and_others_are_not():
+    weights, counts = population(0)
+    counts[:, LIKED] += weights[:, LIKED] + 10
+    liked, also = preferences(weights, counts)
+    assert (liked.event, also.event) == (LIKED, ALSO)
+    assert liked.corrected < 1e-6
+    assert liked.weights == (-10.0, 0.0, 10.0)
+    assert list(liked.means) == sorted(liked.means)
+    assert also.corrected > 0.05
+
+
+def test_counts_that_fall_with_the_weight_are_no_preference():
+    weights, counts = population(1)
+    counts[:, LIKED] -= weights[:, LIKED] - 10
+    assert preferences(weights, counts)[0].correlation < -0.8
+    assert preferences(weights, counts)[0].corrected > 0.9
+
+
+def test_a_weight_behind_a_stronger_one_shows_when_the_others_influence_is_taken_out():
+    weights, counts = population(2)
+    counts[:, ALSO] = 10 * weights[:, LIKED] + 3 * weights[:, ALSO] + 200
+    also = preferences(weights, counts)[1]
+    assert also.partial > also.correlation
+    assert also.partial_corrected < 0.01
+
+
+def test_what_nobody_does_follows_nothing():
+    weights, counts = population(3)
+    counts[:, LIKED] = 0.0
+    assert preferences(weights, counts)[0].p_value == preferences(weights, counts)[0].partial_p_value == 1.0
+
+
+def test_holms_correction_is_the_textbooks():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+
+
+def test_weights_and_counts_must_fit():
+    with pytest.raises(InputError, match="at least 3 policies"):
+        preferences(np.zeros((2, 24)), np.zeros((2, 24)))
+
+
+def write_pair(directory, member, hidden, likes):
+    """A biased policy that always takes one action, and a partner that does anything."""
+    layout, config = layouts.get("cramped_room"), NetworkConfig(hidden=(4,))
+    sight = actor_critic.kitchen_sight(layout, config.eyes)
+    for name in ("biased", "partner"):
+        network = actor_critic.actor(config, sight, len(Action), jax.random.key(member))
+        if name == "biased":
+            bias = network.head.bias.at[likes].set(50.0)
+            network = jax.tree.map(lambda leaf, old=network.head.bias, new=bias: new if leaf is old else leaf, network)
+        actor_critic.save(
+            directory / "agents" / f"{member:02}-{name}{storage.SUFFIX}", layout, config, network, {"hidden": hidden}
+        )
+
+
+def test_a_run_is_read_with_its_hidden_rewards_and_only_the_first_of_a_pair_is_counted(tmp_path):
+    write_pair(tmp_path, 0, {"delivery": -10.0, "order": 1.0}, Action.STAY)
+    write_pair(tmp_path, 1, {"soup_pickup": 5.0, "order": 0.0}, Action.STAY)
+    layout, pairs, weights = read_pairs(tmp_path)
+    assert layout.name == "cramped_room"
+    assert weights[0, Event.DELIVERY] == -10
+    assert weights[1, Event.SOUP_PICKUP] == 5
+    assert np.count_nonzero(weights) == 2
+    tally = event_counts(layout, pairs, seed=0, episodes=5)
+    assert np.asarray(tally.events).shape == (2, 2, len(Event))
+    assert np.asarray(tally.events)[:, 0].sum() == 0  # they stand still
+    assert (np.asarray(tally.events)[:, 1].sum(axis=-1) > 0).all()
+
+
+def test_counts_are_of_the_first_of_a_pair_in_both_seats():
+    layout = layouts.get("cramped_room")
+    pair = (load("script:onion_placement", layout), load("stay", layout))
+    counts = np.asarray(event_counts(layout, [pair], seed=0, episodes=3).events)
+    assert counts[0, 0, Event.POTTING_ONION] == 6  # three in the only pot, in each seating
+    assert counts[0, 1].sum() == 0
+
+
+def test_a_directory_without_biased_policies_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="no biased policies"):
+        read_pairs(tmp_path)
