@@ -1,0 +1,102 @@
+"""Same seed, same result; a member learns the same whoever learns beside it and wherever; and memory."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cochef.experiments.presets import PRESETS
+from tests.learning.first_iteration import arrays, first_iteration, trainer
+
+METHODS = ("selfplay", "hsp")
+DRAWN = ("before", "after.table")  # what follows from random draws alone: first actors; states, seats and clocks later
+BIASED_PAIRS = 36
+MEMORY_LIMIT = 4e9
+
+ONE_LAPTOP_ITERATION = """
+import resource
+import jax
+from cochef.compilation import use_all_cores
+use_all_cores()
+from cochef.experiments.populations import population
+from cochef.kitchen import layouts
+trainer = population("hsp", layouts.get("counter_circuit"), "laptop").trainer
+training = trainer.begin()
+for iteration in range(2):
+    training, progress = trainer.iterate(training, iteration)
+jax.block_until_ready(training)
+print(len(progress.task), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def method(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def two(method):
+    return first_iteration(method, 2)
+
+
+@pytest.fixture(scope="module")
+def four(method):
+    return first_iteration(method, 4)
+
+
+@pytest.fixture(scope="module")
+def four_on_two_devices(method, tmp_path_factory):
+    path = tmp_path_factory.mktemp("devices") / "four.npz"
+    command = [sys.executable, "-m", "tests.learning.first_iteration", "2", method, "4", str(path)]
+    subprocess.run(command, check=True)
+    with np.load(path) as found:
+        return dict(found)
+
+
+def after_two_iterations(method, seed):
+    one = trainer(method, 2, seed)
+    training = one.begin()
+    for iteration in range(2):
+        training, _ = one.iterate(training, iteration)
+    return arrays(training, "")
+
+
+def assert_same_members(one, other, count):
+    """The first members of two populations drew the same and learnt the same."""
+    assert one.keys() == other.keys()
+    for name in one:
+        if name.startswith(DRAWN) and "memory" not in name:
+            assert np.array_equal(one[name][:count], other[name][:count]), name
+        else:
+            assert np.allclose(one[name][:count], other[name][:count], atol=1e-4), name
+
+
+def test_the_same_seed_gives_the_same_bits(method):
+    one, again, other = (after_two_iterations(method, seed) for seed in (0, 0, 1))
+    assert all(np.array_equal(one[name], again[name]) for name in one)
+    assert not np.allclose(one[".learners.actor.head.weight"], other[".learners.actor.head.weight"])
+
+
+def test_a_member_does_not_depend_on_how_many_there_are(two, four):
+    assert_same_members(two, four, 2)
+
+
+def test_a_member_does_not_depend_on_the_devices(four, four_on_two_devices):
+    assert_same_members(four, four_on_two_devices, 4)
+
+
+def test_members_differ_from_each_other_and_from_what_they_were(four):
+    weights = four["after.learners.actor.head.weight"]
+    assert (np.abs(weights - four["before.head.weight"]).max(axis=(1, 2, 3)) > 1e-3).all()
+    assert all(np.abs(weights[0] - weights[member]).max() > 1e-3 for member in range(1, 4))
+    cells = np.moveaxis(four["after.table.states.chefs.cell"], 0, -1)
+    assert (cells != cells[..., :1]).any()
+
+
+@pytest.mark.long
+def test_the_pairs_of_a_biased_population_train_in_little_memory():
+    done = subprocess.run([sys.executable, "-c", ONE_LAPTOP_ITERATION], check=True, capture_output=True, text=True)
+    pairs, most = done.stdout.split()
+    assert int(pairs) == PRESETS["laptop"].members["hsp"] == BIASED_PAIRS
+    assert int(most) < MEMORY_LIMIT
