@@ -205,7 +205,7 @@ class _Contender:
         twice = replace(trainer, config=replace(trainer.config, epochs=2 * trainer.config.epochs))
         training = trainer.begin()
         self._method, self._trainer = method, trainer
-        self._plain, self._twice = (_Iterating(one, jax.tree.map(jnp.copy, training)) for one in (trainer, twice))
+        self._plain, self._twice = (_Iterating(one, jax.tree.map(_copy, training)) for one in (trainer, twice))
         self._turn = _Playing(trainer, training)
         self._measured: list[tuple[float, float, float]] = []
 
@@ -299,6 +299,11 @@ class _MatrixProduct:
     def rate(self, seconds: float) -> float:
         """Multiply-adds a second, over at least so many seconds."""
         return len(self._divided) * MATRIX**2 / _mean_seconds(self, seconds)
+
+
+def _copy(leaf: Array) -> Array:
+    """A copy that lies on the same devices, which JAX forgets of empty arrays."""
+    return jax.device_put(jnp.copy(leaf), leaf.sharding)
 
 
 def _seconds(act: Callable[[], None]) -> float:
