@@ -52,10 +52,6 @@ class Train:
         check_seed(self.seed)
         if self.out:
             claim_directory(self.out)
-        from cochef.compilation import keep_compiled, use_all_cores
-
-        use_all_cores()
-        keep_compiled()
         from cochef.experiments import populations
         from cochef.kitchen import layouts
         from cochef.learning import utilities

@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from cochef.compilation import keep_compiled, use_all_cores
 from cochef.errors import InputError, shown
 from cochef.evaluation import plots
 from cochef.experiments.presets import METHODS, PRESETS
@@ -112,7 +113,12 @@ def train(
     checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:
-    """The population at the end of its training; its run, with a picture of the learning, is in the directory."""
+    """The population at the end of its training; its run, with a picture of the learning, is in the directory.
+
+    All cores are used if JAX has not computed anything yet.
+    """
+    use_all_cores()
+    keep_compiled()
     training = runs.train(population.trainer, directory, population.about, sinks, checkpoint_seconds, tell)
     if not (directory / CURVES).exists():
         title = f"{population.layout.name}: {population.method}"
