@@ -1,5 +1,7 @@
 """The extra rewards and losses of MEP and TrajDiv, against their formulas written as loops."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,7 @@ from cochef.agents.networks import Sight
 from cochef.agents.sizes import NetworkConfig
 from cochef.learning.collect import Played
 from cochef.methods.mep import PopulationEntropy
-from cochef.methods.trajdiv import divergence
+from cochef.methods.trajdiv import divergence, objective
 
 POLICIES, TIME, ROWS = 3, 6, 2
 DISCOUNT = 0.5
@@ -74,6 +76,29 @@ def test_policies_that_exclude_each_other_have_the_largest_diversity():
     begins = jnp.zeros((POLICIES, TIME, ROWS), bool)
     found = divergence(jnp.asarray(never), jnp.arange(POLICIES), begins, DISCOUNT)
     assert np.isclose(found, np.log(POLICIES), atol=1e-5)
+
+
+def test_the_loss_of_trajdiv_has_the_gradient_of_the_divergence_that_policies_really_have():
+    """With one step and all actions as often as they are taken, the divergence is known without sampling."""
+    logits = jnp.array([[0.3, -0.2, 0.1], [0.0, 0.4, -0.5], [0.2, 0.2, -0.1]])
+    counts = np.round(1_000 * np.asarray(jax.nn.softmax(logits))).astype(int)
+    counts[:, 0] += 1_000 - counts.sum(axis=1)
+    actions = np.stack([np.repeat(np.arange(3), count) for count in counts])
+    begins, members = jnp.ones((POLICIES, 1, 1_000), bool), jnp.arange(POLICIES)
+
+    def true_divergence(logits):
+        policies = jax.nn.softmax(logits)
+        return (policies * jnp.log(policies / policies.mean(axis=0))).sum(axis=-1).mean()
+
+    def from_samples(loss, logits):
+        log_probs = jax.nn.log_softmax(logits)[:, actions][:, :, None]
+        return loss(log_probs, jax.lax.stop_gradient(log_probs[members, members]))
+
+    right = partial(from_samples, lambda found, played: objective(found, played, members, begins, DISCOUNT))
+    samples_taken_as_given = partial(from_samples, lambda found, _: divergence(found, members, begins, DISCOUNT))
+    wanted = jax.grad(true_divergence)(logits)
+    assert np.allclose(jax.grad(right)(logits), wanted, atol=1e-3)
+    assert not np.allclose(jax.grad(samples_taken_as_given)(logits), wanted, atol=1e-2)
 
 
 def test_the_bonus_is_the_surprise_of_the_whole_population():

@@ -18,6 +18,7 @@ from cochef.methods import selfplay
 WEIGHT = 0.1
 ACTION_DISCOUNT = 0.5
 ROWS = 4
+CLIP = 0.2
 
 
 def divergence(
@@ -31,21 +32,59 @@ def divergence(
     JSD = -1/N sum_i E[tau ~ pi_i] 1/T sum_t log(mean_j d_j,t / d_i,t), d_i,t = prod_t' pi_i(a_t' | s_t')^(g^|t-t'|),
     where N is the number of policies and products stay within an episode.
     """
-    steps = jnp.arange(log_probs.shape[2])
+    apart = _apart(log_probs, members, _closeness(begins, discount))
+    return apart.mean(axis=(1, 2)).sum() / log_probs.shape[0]
+
+
+def objective(
+    log_probs: Float[Array, "policies members time rows"],
+    played: Float[Array, "members time rows"],
+    members: Int[Array, " members"],
+    begins: Bool[Array, "members time rows"],
+    discount: float,
+) -> Float[Array, ""]:
+    """Something whose gradient is the divergence's, although the trajectories were drawn from the policies.
+
+    E[tau ~ pi_i] changes with pi_i too: an action gets credit for how far the steps around it set its policy apart,
+    more than usual. As in PPO that counts only until a probability has moved too far from the one it was played with.
+    """
+    closeness = _closeness(begins, discount)
+    apart = _apart(log_probs, members, closeness)
+    unusual = apart - apart.mean(axis=(1, 2), keepdims=True)
+    credit = jax.lax.stop_gradient(jnp.einsum("mtr,mtsr->msr", unusual, closeness))
+    ratio = jnp.exp(_own(log_probs, members) - played)
+    gain = jnp.minimum(ratio * credit, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * credit)
+    return (apart + gain).mean(axis=(1, 2)).sum() / log_probs.shape[0]
+
+
+def _closeness(begins: Bool[Array, "members time rows"], discount: float) -> Float[Array, "members time time rows"]:
+    """g^|t-t'| within an episode, nothing beyond it."""
+    steps = jnp.arange(begins.shape[1])
     near = discount ** jnp.abs(steps[:, None] - steps)
     episode = jnp.cumsum(begins, axis=1)
-    same = episode[:, :, None] == episode[:, None]
-    closeness = jnp.where(same, near[None, :, :, None], 0.0)
+    return jnp.where(episode[:, :, None] == episode[:, None], near[None, :, :, None], 0.0)
+
+
+def _apart(
+    log_probs: Float[Array, "policies members time rows"],
+    members: Int[Array, " members"],
+    closeness: Float[Array, "members time time rows"],
+) -> Float[Array, "members time rows"]:
+    """log(d_i,t / mean_j d_j,t) of each member's own trajectories."""
     courses = jnp.einsum("jmsr,mtsr->jmtr", log_probs, closeness)
-    own = jnp.take_along_axis(courses, members[None, :, None, None], axis=0)[0]
-    policies = log_probs.shape[0]
-    average = jax.nn.logsumexp(courses, axis=0) - jnp.log(policies)
-    return -(average - own).mean(axis=(1, 2)).sum() / policies
+    average = jax.nn.logsumexp(courses, axis=0) - jnp.log(log_probs.shape[0])
+    return _own(courses, members) - average
+
+
+def _own(
+    of_all: Float[Array, "policies members time rows"], members: Int[Array, " members"]
+) -> Float[Array, "members time rows"]:
+    return jnp.take_along_axis(of_all, members[None, :, None, None], axis=0)[0]
 
 
 @dataclass(frozen=True)
 class TrajectoryDiversity:
-    """The loss -alpha * JSD, on the trajectories of a few kitchens that are drawn anew for every gradient step."""
+    """A loss that raises alpha * JSD, on trajectories of a few kitchens that are drawn anew for every gradient step."""
 
     weight: float = WEIGHT
     discount: float = ACTION_DISCOUNT
@@ -58,10 +97,11 @@ class TrajectoryDiversity:
         role, kitchen = drawn // kitchens, drawn % kitchens
         views = jnp.moveaxis(played.views[:-1, :, role, kitchen], 0, 1)
         actions = jnp.moveaxis(played.actions[:, :, role, kitchen], 0, 1)
+        before = jnp.moveaxis(played.log_probs[:, :, role, kitchen], 0, 1)
         begins = jnp.moveaxis(played.begins[:-1, :, kitchen], 0, 1)
         log_probs = jax.vmap(lambda one: _log_probs(one, views, actions))(everyone)
         first = jax.lax.axis_index(AXIS) * members
-        return -self.weight * divergence(log_probs, first + jnp.arange(members), begins, self.discount)
+        return -self.weight * objective(log_probs, before, first + jnp.arange(members), begins, self.discount)
 
 
 def _log_probs(
