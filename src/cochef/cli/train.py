@@ -122,7 +122,7 @@ class Watching:
         self._progress.stop()
 
 
-def _short(number: float) -> str:
+def _short(number: int | float) -> str:
     return f"{number / 1e6:.2f}M" if number >= 1e6 else f"{number / 1e3:.1f}k"
 
 

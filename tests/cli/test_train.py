@@ -1,0 +1,90 @@
+"""`cochef train`: a population that learns, and the same again."""
+
+import json
+
+import pytest
+from tests.learning.small_runs import KITCHEN
+
+from cochef.cli.evaluate import Evaluate
+from cochef.cli.train import Train
+from cochef.errors import InputError
+from cochef.experiments.presets import METHODS, PRESETS
+from cochef.learning import runs
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
+    path.write_text(KITCHEN)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def trained(layout, tmp_path_factory):
+    out = tmp_path_factory.mktemp("training") / "new"
+    assert Train("mep", layout=layout, preset="smoke", steps=960, out=out, tensorboard=True).run() == 0
+    return out
+
+
+def test_training_leaves_agents_curves_and_files_for_tensorboard(trained):
+    assert sorted(path.name for path in (trained / "agents").iterdir()) == ["00.safetensors", "01.safetensors"]
+    assert (trained / "learning.png").read_bytes().startswith(b"\x89PNG")
+    assert any((trained / "tensorboard").iterdir())
+    assert [line["steps"] for line in runs.metrics(trained)] == [320, 640, 960]
+
+
+def test_a_trained_agent_is_evaluated_by_its_path(trained, layout, capsys):
+    agent = str(trained / "agents" / "00")
+    assert Evaluate(layout=layout, agents=(agent,), partners=("random",), episodes=2).run() == 0
+    assert "narrow" in capsys.readouterr().out
+
+
+def test_a_finished_run_says_so_and_shows_its_results_again(trained, layout, capsys):
+    assert Train("mep", layout=layout, preset="smoke", steps=960, out=trained).run() == 0
+    printed = capsys.readouterr()
+    assert "finished already, nothing to do" in printed.err
+    assert "median" in printed.out
+    assert str(trained / "agents") in printed.out
+
+
+def test_other_settings_need_another_directory(trained, layout):
+    with pytest.raises(InputError, match="seed 0, not 7"):
+        Train("mep", layout=layout, preset="smoke", steps=960, seed=7, out=trained).run()
+
+
+def test_own_rewards_and_helping_rewards_of_biased_policies(layout, tmp_path):
+    rewards, out = tmp_path / "mine.toml", tmp_path / "run"
+    rewards.write_text("[hidden]\npickup_dish_from_dispenser = [7]\norder = [0]\n[shaping]\nsoup_pickup = 5\n")
+    command = Train("hsp", layout, "smoke", rewards=rewards, biased_shaping="annealed", out=out)
+    assert command.run() == 0
+    about = json.loads((out / "config.json").read_text())
+    assert about["hidden"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 2
+    assert about["shaping"] == {"soup_pickup": 5.0}
+    assert about["biased_shaping"] == "annealed"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"members": 0}, "members is 0; it takes a whole number from 1"),
+        ({"steps": 100}, "total is 100; an update alone takes 320 steps"),
+        ({"seed": -1}, "seed -1; allowed: 0"),
+        ({"biased_shaping": "constant"}, "only hsp has biased policies"),
+    ],
+)
+def test_settings_that_make_no_sense_are_errors(layout, tmp_path, wrong, complaint):
+    with pytest.raises(InputError, match=complaint):
+        Train("fcp", layout=layout, preset="smoke", out=tmp_path, **wrong).run()
+
+
+def test_every_preset_has_every_method():
+    for preset in PRESETS.values():
+        assert set(preset.members) == set(METHODS)
+
+
+def test_the_papers_preset_makes_its_number_of_updates_and_hardly_anneals_its_helping_rewards():
+    training = PRESETS["paper"].training
+    assert training.iterations == 250
+    assert training.steps_per_iteration == 100 * 400
+    assert training.shaping.steps == 10 * training.total
+    assert PRESETS["paper"].members["hsp"] == 36
