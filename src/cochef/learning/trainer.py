@@ -102,16 +102,21 @@ class Trainer:
 
     def begin(self) -> Training:
         """The population before it has learned anything."""
-        members = jnp.arange(self.utility.order.shape[0])
-        sharding = NamedSharding(self.mesh, PartitionSpec(AXIS))
-        return jax.jit(lambda key: _begin(self.game, self.recipe, self.config, members, key), out_shardings=sharding)(
-            fast(self.key)
-        )
+        members = self.utility.order.shape[0]
+        return _beginning(self.game, self.recipe, self.config, members, self.mesh)(fast(self.key))
 
     def iterate(self, training: Training, iteration: int) -> tuple[Training, Progress]:
         """The population an iteration later; `training` must not be used any more."""
         program = _program(self.game, self.recipe, self.config, self.mesh)
         return program(training, self.utility, fast(self.key), jnp.int32(iteration))
+
+
+@lru_cache(maxsize=8)
+def _beginning(game: Game, recipe: Recipe, config: TrainingConfig, members: int, mesh: Mesh) -> Any:  # noqa: ANN401
+    def begin(key: Key[Array, ""]) -> Training:
+        return _begin(game, recipe, config, jnp.arange(members), key)
+
+    return jax.jit(begin, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS)))
 
 
 @lru_cache(maxsize=8)
