@@ -1,0 +1,96 @@
+"""Kill -9 at random moments: a run goes on, and ends as if nothing had happened."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.learning.small_runs import KITCHEN, outcome
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from cochef.compilation import keep_compiled, use_all_cores
+use_all_cores()
+keep_compiled()
+from cochef.experiments.populations import population
+from cochef.kitchen import layouts
+from cochef.learning import runs
+method, directory, iterations = sys.argv[1:]
+layout = layouts.read(Path(directory).parent / "narrow.toml")
+chosen = population(method, layout, "smoke", steps=320 * int(iterations))
+runs.train(chosen.trainer, Path(directory), chosen.about, checkpoint_seconds=0.05)
+"""
+START_SECONDS = 8.0  # about what a process takes to begin learning
+
+
+def worker(method, directory, iterations):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, method, str(directory), str(iterations)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(method, directory, iterations):
+    process = worker(method, directory, iterations)
+    complaint = process.communicate()[1]
+    assert process.returncode == 0, complaint
+
+
+def lines(directory):
+    path = directory / "metrics.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def kill(method, directory, iterations, moments):
+    """Start a process and kill it at a random moment, mostly after some more iterations; whether it was still alive."""
+    process = worker(method, directory, iterations)
+    if moments.random() < 0.2:
+        time.sleep(moments.uniform(0.0, START_SECONDS))
+    else:
+        wait_for_lines(process, directory / "metrics.jsonl", moments.integers(1, 12))
+        time.sleep(moments.uniform(0.0, 0.05))
+    alive = process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return alive
+
+
+def wait_for_lines(process, path, count):
+    """Wait until a process has written so many lines, as far as one sees, or is no more."""
+    written, changed = 0, path.stat().st_mtime_ns if path.exists() else None
+    while written < count and process.poll() is None:
+        time.sleep(0.002)
+        now = path.stat().st_mtime_ns if path.exists() else None
+        written, changed = written + (now != changed), now
+
+
+def check(method, directory, iterations, kills, seed):
+    """Kill a run so often, let it finish, and compare it to one that was left alone; how many iterations each did."""
+    (directory / "narrow.toml").write_text(KITCHEN)
+    finish(method, directory / "undisturbed", iterations)
+    moments, done, reached = np.random.default_rng(seed), 0, []
+    while done < kills:
+        alive = kill(method, directory / "killed", iterations, moments)
+        assert alive, f"the run was over after {done} kills at {reached}; it needs more iterations"
+        done += 1
+        reached.append(lines(directory / "killed"))
+    finish(method, directory / "killed", iterations)
+    assert outcome(directory / "killed") == outcome(directory / "undisturbed")
+    return reached
+
+
+def test_a_run_that_is_killed_ends_as_if_nothing_had_happened(tmp_path):
+    check("hsp", tmp_path, iterations=60, kills=2, seed=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["selfplay", "mep", "trajdiv", "hsp"])
+def test_thirteen_kills_change_nothing(method, tmp_path):
+    reached = check(method, tmp_path, iterations=300, kills=13, seed=1)
+    print(f"\n{method}: killed {len(reached)} times, after iterations {reached}; bit-identical in the end")
