@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cochef.agents.sizes import NetworkConfig
+from cochef.learning.collect import Seating
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.trainer import Recipe, Trainer, Utility
 from tests.ladder.game import Ladder, Rung
@@ -133,7 +134,7 @@ def opposed():
     """Two learners a member: in one, role 0 wants action 1 and role 1 action 0; in the other it is the other way."""
     wants = jnp.zeros((2, 2, len(Rung))).at[:, :, Rung.ACTION].set(jnp.array([[1.0, -1.0], [-1.0, 1.0]]))
     utility = Utility(wants, jnp.zeros((2, 2)), jnp.zeros_like(wants))
-    return train(CONFIG, Recipe(tied=False), utility, 60)
+    return train(CONFIG, Recipe(Seating.PAIR), utility, 60)
 
 
 def test_two_learners_with_opposite_wishes_each_get_their_own(opposed):

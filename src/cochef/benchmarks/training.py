@@ -244,7 +244,7 @@ class _Playing:
         def turn(training: Training, utility: Utility, keys: Key[Array, " members"]) -> Any:  # noqa: ANN401
             wants = Wants(utility.events, utility.order)
             actors = training.learners.actor
-            played = play(trainer.game, trainer.config, actors, wants, training.table, keys, trainer.recipe.tied)
+            played = play(trainer.game, trainer.config, actors, wants, training.table, keys, trainer.recipe.seating)
             return jax.tree.map(lambda leaf: leaf[None], played)  # devices first
 
         keys = jax.random.split(fast(trainer.key), len(training.members))

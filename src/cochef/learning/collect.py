@@ -1,12 +1,14 @@
 """Playing for a while, so that there is something to learn from.
 
-Two roles play in every kitchen. Role 0 sits in the seat drawn for the episode, role 1 in the other. In tied self-play
-one learner plays both roles; in a game of two learners each plays its own. Either way the rows of a learner lie next
-to each other: [members, roles, kitchens] is [members, learners, rows] in another shape.
+Two roles play in every kitchen. Role 0 sits in the seat drawn for the episode, role 1 in the other. In self-play one
+learner plays both roles; in a game of two learners each plays its own; with a pool a learner has role 0 and a frozen
+policy role 1, of which nothing is kept. In every case the rows of a learner lie next to each other:
+[members, roles, kitchens] is [members, learners, rows] in another shape.
 
 While kitchens are stepped they are the last axis, those of all members together, as in `rollout`.
 """
 
+from enum import Enum
 from typing import Any
 
 import jax
@@ -15,11 +17,34 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
 from cochef.agents.networks import Network
 from cochef.kitchen.constants import SEATS
+from cochef.learning import matchmaking
 from cochef.learning.config import TrainingConfig
 from cochef.learning.games import Game, GameState
+from cochef.learning.matchmaking import Match, Pool
 from cochef.learning.ppo import chosen_log_probs
 from cochef.pytree import pytree
 from cochef.rollout import over_kitchens
+
+
+class Seating(Enum):
+    """Who plays: the value is the number of learners in a member, and of roles they play."""
+
+    ALONE = (1, 2)
+    """One learner in both roles: self-play."""
+    PAIR = (2, 2)
+    """Two learners."""
+    POOL = (1, 1)
+    """A learner with frozen partners."""
+
+    @property
+    def learners(self) -> int:
+        """Learners in a member."""
+        return self.value[0]
+
+    @property
+    def roles(self) -> int:
+        """Roles that are learned."""
+        return self.value[1]
 
 
 @pytree
@@ -29,29 +54,31 @@ class Table:
     states: GameState  # members first, kitchens last
     clock: Int[Array, "members kitchens"]
     seat: Int[Array, "members kitchens"]  # of role 0
-    actor_memory: Float[Array, "members 2 kitchens memory"]
+    actor_memory: Float[Array, "members roles kitchens memory"]
+    match: Match | None  # with a pool
 
 
 @pytree
 class Wants:
     """What each role wants: weights of its own events and of what both earn."""
 
-    events: Float[Array, "members 2 events"]
-    order: Float[Array, "members 2"]
+    events: Float[Array, "members roles events"]
+    order: Float[Array, "members roles"]
 
 
 @pytree
 class Played:
     """What was played, time first; the views have one step more, what is seen after the last."""
 
-    views: UInt8[Array, "time_and_last members 2 kitchens *view"]
+    views: UInt8[Array, "time_and_last members roles kitchens *view"]
     begins: Bool[Array, "time_and_last members kitchens"]
-    actions: Int[Array, "time members 2 kitchens"]
-    log_probs: Float[Array, "time members 2 kitchens"]
-    rewards: Float[Array, "time members 2 kitchens"]
+    actions: Int[Array, "time members roles kitchens"]
+    log_probs: Float[Array, "time members roles kitchens"]
+    rewards: Float[Array, "time members roles kitchens"]
     task: Float[Array, "time members kitchens"]
-    actor_memory: Float[Array, "time members 2 kitchens memory"]  # before each step
-    events: Float[Array, "members 2 events"]  # mean number in an episode
+    actor_memory: Float[Array, "time members roles kitchens memory"]  # before each step
+    events: Float[Array, "members roles events"]  # mean number in an episode
+    partners: Int[Array, "time_and_last members kitchens"] | None  # with a pool
 
     @property
     def ends(self) -> Bool[Array, "time members kitchens"]:
@@ -59,7 +86,14 @@ class Played:
         return self.begins[1:]
 
 
-def set_table(game: Game, config: TrainingConfig, actors: Network, keys: Key[Array, " members"], tied: bool) -> Table:
+def set_table(
+    game: Game,
+    config: TrainingConfig,
+    actors: Network,
+    keys: Key[Array, " members"],
+    seating: Seating,
+    pool: Pool | None = None,
+) -> Table:
     """All kitchens before the first step. Episodes longer than a turn are staggered, so each turn has a bit of all."""
     members, kitchens = keys.shape[0], config.kitchens
     staggered = game.horizon > config.steps
@@ -67,9 +101,12 @@ def set_table(game: Game, config: TrainingConfig, actors: Network, keys: Key[Arr
     begin = over_kitchens(game.begin)
     scattered = jnp.arange(kitchens) < config.scattered_kitchens
     states = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), elapsed, scattered))(keys)
-    seat = jax.vmap(lambda key: _draw_seats(jax.random.fold_in(key, 1), kitchens, tied))(keys)
-    memory = actors.begin(members, SEATS, kitchens)
-    return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory)
+    key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
+    match, seat = None, _draw_seats(key_seat, kitchens, seating)
+    if pool is not None:
+        match, seat = matchmaking.begin(pool, kitchens, key_seat)
+    memory = actors.begin(members, seating.roles, kitchens)
+    return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory, match)
 
 
 def play(
@@ -79,43 +116,54 @@ def play(
     wants: Wants,
     table: Table,
     keys: Key[Array, " members"],
-    tied: bool,
+    seating: Seating,
+    pool: Pool | None = None,
 ) -> tuple[Table, Played]:
     """Let the actors ([members, learners]) play a turn at their tables."""
-    members, kitchens = table.clock.shape
+    members = table.clock.shape[0]
     step = over_kitchens(game.step)
+    counted = jnp.arange(config.kitchens) >= config.scattered_kitchens
 
     def roles(found: Shaped[Array, "2 *rest games"], table: Table) -> Shaped[Array, "members 2 kitchens *rest"]:
         by_seat = _by_member(found, members)
-        return by_seat if tied else _swap(by_seat, table.seat)
+        return by_seat if seating is Seating.ALONE else _swap(by_seat, table.seat)
 
     def tick(carry: tuple[Table, Bool[Array, "members kitchens"]], number: Int[Array, ""]) -> tuple[Any, Any]:
         table, begins = carry
         key_act, key_begin, key_seat = _keys(keys, number)
         views = roles(game.look(_together(table.states)), table)
-        logits, memory = _act(actors, views, table.actor_memory)
+        logits, memory, partner_memory = _act(actors, pool, views, table)
         log_policy = jax.nn.log_softmax(logits)
         actions = _draw(log_policy, key_act)
-        by_seat = actions if tied else _swap(actions, table.seat)
+        by_seat = actions if seating is Seating.ALONE else _swap(actions, table.seat)
         after, events, reward = step(_together(table.states), jnp.moveaxis(by_seat, 1, 0).reshape(SEATS, -1))
-        events, reward = roles(events, table), roles(reward, table)
+        events, reward = roles(events, table)[:, : seating.roles], roles(reward, table)
         earned = (events * wants.events[:, :, None]).sum(axis=-1)
         task = reward.sum(axis=1)
-        log_probs = chosen_log_probs(log_policy, actions)
-        kept = (views, begins, actions, log_probs, earned + wants.order[..., None] * task[:, None], task)
+        log_probs = chosen_log_probs(log_policy, actions)[:, : seating.roles]
+        rewards = earned + wants.order[..., None] * task[:, None]
+        kept = (views[:, : seating.roles], begins, actions[:, : seating.roles], log_probs, rewards, task)
+        partner = None if table.match is None else table.match.partner
+        kept = (*kept, table.actor_memory, partner, (events * counted[:, None]).sum(axis=2))
         ended = table.clock + 1 == game.horizon
+        seat = jnp.where(ended, _draw_seats(key_seat, config.kitchens, seating), table.seat)
+        match = table.match
+        if pool is not None and match is not None:
+            match = Match(match.partner, partner_memory, match.earned, match.returns, match.weights)
+            match, seat = matchmaking.after(pool, match, table.seat, task, ended, counted, key_seat)
         table = Table(
             states=_renew(game, config, _apart(after, members), ended, key_begin),
             clock=jnp.where(ended, 0, table.clock + 1),
-            seat=jnp.where(ended, jax.vmap(lambda key: _draw_seats(key, kitchens, tied))(key_seat), table.seat),
+            seat=seat,
             actor_memory=jnp.where(ended[:, None, :, None], 0.0, memory),
+            match=match,
         )
-        return (table, ended), (*kept, carry[0].actor_memory, events[:, :, config.scattered_kitchens :].sum(axis=2))
+        return (table, ended), kept
 
     first = table.clock == 0
     (table, begins), kept = jax.lax.scan(tick, (table, first), jnp.arange(config.steps))
-    last = roles(game.look(_together(table.states)), table)
-    views, begun, actions, log_probs, rewards, task, memory, events = kept
+    last = roles(game.look(_together(table.states)), table)[:, : seating.roles]
+    views, begun, actions, log_probs, rewards, task, memory, partners, events = kept
     episodes = (config.kitchens - config.scattered_kitchens) * config.steps / game.horizon
     played = Played(
         views=jnp.concatenate([views, last[None]]),
@@ -126,6 +174,7 @@ def play(
         task=task,
         actor_memory=memory,
         events=events.sum(axis=0) / episodes,
+        partners=None if table.match is None else jnp.concatenate([partners, table.match.partner[None]]),
     )
     return table, played
 
@@ -135,24 +184,27 @@ def _keys(keys: Key[Array, " members"], number: Int[Array, ""]) -> tuple[Key[Arr
     return split[:, 0], split[:, 1], split[:, 2]
 
 
-def _draw_seats(key: Key[Array, ""], kitchens: int, tied: bool) -> Int[Array, " kitchens"]:
+def _draw_seats(keys: Key[Array, " members"], kitchens: int, seating: Seating) -> Int[Array, "members kitchens"]:
     """Where role 0 sits; if both roles are the same learner's, it does not matter."""
-    if tied:
-        return jnp.zeros(kitchens, jnp.int32)
-    return (jax.random.bits(key, (kitchens,)) % SEATS).astype(jnp.int32)
+    if seating is Seating.ALONE:
+        return jnp.zeros((keys.shape[0], kitchens), jnp.int32)
+    return jax.vmap(lambda key: (jax.random.bits(key, (kitchens,)) % SEATS).astype(jnp.int32))(keys)
 
 
 def _act(
-    actors: Network, views: UInt8[Array, "members 2 kitchens *view"], memory: Float[Array, "members 2 kitchens memory"]
-) -> tuple[Float[Array, "members 2 kitchens actions"], Float[Array, "members 2 kitchens memory"]]:
-    """What each learner makes of its rows."""
-    shape = views.shape[:3]
-    learners = actors.head.bias.shape[1]
-    rows = lambda leaf: leaf.reshape(shape[0], learners, -1, *leaf.shape[3:])  # noqa: E731
-    logits, memory = jax.vmap(jax.vmap(Network.step))(
-        actors, rows(views), memory.reshape(shape[0], learners, SEATS // learners * shape[2], memory.shape[-1])
-    )
-    return logits.reshape(*shape, -1), memory.reshape(*shape, memory.shape[-1])
+    actors: Network, pool: Pool | None, views: UInt8[Array, "members 2 kitchens *view"], table: Table
+) -> tuple[Float[Array, "members 2 kitchens actions"], Float[Array, "members roles kitchens memory"], Any]:
+    """What everybody makes of what it sees, what the learners remember then, and what their partners do."""
+    members, _, kitchens = views.shape[:3]
+    memory = table.actor_memory
+    learners, roles = actors.head.bias.shape[1], memory.shape[1]
+    rows = lambda leaf: leaf.reshape(members, learners, roles // learners * kitchens, *leaf.shape[3:])  # noqa: E731
+    logits, after = jax.vmap(jax.vmap(Network.step))(actors, rows(views[:, :roles]), rows(memory))
+    logits, after = logits.reshape(members, roles, kitchens, -1), after.reshape(memory.shape)
+    if pool is None or table.match is None:
+        return logits, after, None
+    others, partner_memory = matchmaking.act(pool, table.match, views[:, 1])
+    return jnp.concatenate([logits, others[:, None]], axis=1), after, partner_memory
 
 
 def _draw(

@@ -43,6 +43,7 @@ class Batch:
     targets: Float[Array, "*learners blocks block rows"]  # in the critic's units
     actor_memory: Float[Array, "*learners blocks rows memory"]  # before the first step of a block
     critic_memory: Float[Array, "*learners blocks rows memory"]
+    identity: Float[Array, "*learners blocks block rows identities"] | None = None  # of the partner, for the critic
 
 
 @pytree
@@ -58,11 +59,13 @@ class Update:
     critic_gradient: Float[Array, "*learners"]
 
 
-def new_learner(config: TrainingConfig, sight: Sight, actions: int, key: Key[Array, ""]) -> Learner:
+def new_learner(
+    config: TrainingConfig, sight: Sight, actions: int, key: Key[Array, ""], identities: int = 0
+) -> Learner:
     """A learner that knows nothing."""
     key_actor, key_critic = jax.random.split(key)
     acting = actor(config.network, sight, actions, key_actor)
-    judging = Network(config.network, sight, 1, 1.0, key_critic)
+    judging = Network(config.network, sight, 1, 1.0, key_critic, identities)
     optimiser = _optimiser(config)
     at_rest = [optimiser.init(network) for network in (acting, judging)]  # pyright: ignore[reportArgumentType]
     return Learner(acting, judging, at_rest[0], at_rest[1], no_targets())
@@ -123,12 +126,13 @@ def _loss(
     """The loss of one learner on some blocks, and its parts."""
     steps = jax.tree.map(
         _time_first,
-        (part.views, part.begins, part.actions, part.log_probs, part.advantages, part.values, part.targets),
+        (part.views, part.begins, part.identity, part.actions, part.log_probs, part.advantages),
     )
-    views, begins, actions, old_log_probs, advantages, old_values, targets = steps
+    old_values, targets = jax.tree.map(_time_first, (part.values, part.targets))
+    views, begins, identity, actions, old_log_probs, advantages = steps
     memories = [memory.reshape(begins.shape[1], memory.shape[-1]) for memory in (part.actor_memory, part.critic_memory)]
     logits, _ = actor.unroll(views, begins, memories[0])
-    values, _ = critic.unroll(views, begins, memories[1])
+    values, _ = critic.unroll(views, begins, memories[1], identity)
     log_policy = jax.nn.log_softmax(logits)
     log_ratio = chosen_log_probs(log_policy, actions) - old_log_probs
     ratio = jnp.exp(log_ratio)

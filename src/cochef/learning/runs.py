@@ -130,8 +130,10 @@ class _Run:
     def agents(self) -> Iterator[tuple[Path, int, int]]:
         """The file of every agent, its member and its learner."""
         for member in range(self.trainer.utility.order.shape[0]):
-            for learner in range(self.trainer.recipe.learners):
-                name = f"{member:02}" if self.trainer.recipe.tied else f"{member:02}-{LEARNERS[learner]}"
+            for learner in range(self.trainer.recipe.seating.learners):
+                name = (
+                    f"{member:02}" if self.trainer.recipe.seating.learners == 1 else f"{member:02}-{LEARNERS[learner]}"
+                )
                 yield self.directory / AGENTS / f"{name}{storage.SUFFIX}", member, learner
 
     def save_agents(self, training: Training, recent: Sequence[Mapping[str, Any]]) -> None:
@@ -141,7 +143,7 @@ class _Run:
         known = {name: self.about[name] for name in ("method", "preset", "seed") if name in self.about}
         for path, member, learner in self.agents():
             about = known | {"member": member, "return": returns[member]}
-            if not self.trainer.recipe.tied:
+            if self.trainer.recipe.seating.learners > 1:
                 about |= {"learner": LEARNERS[learner]}
             if "hidden" in self.about:
                 about |= {"hidden": self.about["hidden"][member]}
@@ -153,11 +155,12 @@ def describe(progress: Progress, number: int, config: TrainingConfig) -> dict[st
     """What is told about an iteration; complains about members with numbers that are not finite.
 
     task and reward are mean returns of an episode, per member, and per role; events are mean counts of an episode, per
-    member, role and event; update is averaged over the learners of all members.
+    member, role and event; partners, if there is a pool, are average returns with each of it, per member; update is
+    averaged over the learners of all members.
     """
     found: Progress = jax.device_get(progress)
     checkpoints.check_finite(found, number)
-    return {
+    line = {
         "iteration": number,
         "steps": number * config.steps_per_iteration,
         "task": found.task.tolist(),
@@ -165,6 +168,9 @@ def describe(progress: Progress, number: int, config: TrainingConfig) -> dict[st
         "events": np.round(found.events.astype(float), _DIGITS).tolist(),
         "update": {entry.name: float(getattr(found.update, entry.name).mean()) for entry in fields(Update)},
     }
+    if found.partners is not None:
+        line["partners"] = np.round(found.partners.astype(float), _DIGITS).tolist()
+    return line
 
 
 def metrics(directory: Path) -> list[dict[str, Any]]:

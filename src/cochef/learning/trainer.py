@@ -16,10 +16,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents.networks import Network
-from cochef.kitchen.constants import SEATS
-from cochef.learning.collect import Played, Table, Wants, play, set_table
+from cochef.learning.collect import Played, Seating, Table, Wants, play, set_table
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.games import Game
+from cochef.learning.matchmaking import Pool
 from cochef.learning.ppo import Batch, Learner, Update, new_learner, update
 from cochef.learning.returns import advantages
 from cochef.pytree import pytree
@@ -34,12 +34,12 @@ _INIT, _TABLE, _PLAY, _UPDATE = range(4)  # what a member's random numbers are f
 class Utility:
     """What each role of each member wants: weights of its events and of the task reward, and helping rewards."""
 
-    events: Float[Array, "members 2 events"]
-    order: Float[Array, "members 2"]
-    shaping: Float[Array, "members 2 events"]  # annealed
+    events: Float[Array, "members roles events"]
+    order: Float[Array, "members roles"]
+    shaping: Float[Array, "members roles events"]  # annealed
 
 
-Bonus = Callable[[Network, Played], Float[Array, "time members 2 kitchens"]]
+Bonus = Callable[[Network, Played], Float[Array, "time members roles kitchens"]]
 Penalty = Callable[[Network, Played, Key[Array, ""]], Float[Array, ""]]
 
 
@@ -50,17 +50,12 @@ class Recipe:
     Bonus and penalty get the actors of the whole population, [all members, ...].
     """
 
-    tied: bool = True
-    """Whether one learner plays both roles, or each role has its own."""
+    seating: Seating = Seating.ALONE
+    """Who plays."""
     bonus: Bonus | None = None
     """A reward on top of what the roles want."""
     penalty: Penalty | None = None
     """A loss on top of PPO's."""
-
-    @property
-    def learners(self) -> int:
-        """Learners in a member."""
-        return 1 if self.tied else SEATS
 
 
 @pytree
@@ -78,8 +73,9 @@ class Progress:
     """What an iteration gave, per member."""
 
     task: Float[Array, " members"]  # mean task return of an episode
-    reward: Float[Array, "members 2"]  # mean return of what each role wants, helping rewards and bonus included
-    events: Float[Array, "members 2 events"]  # mean number in an episode
+    reward: Float[Array, "members roles"]  # mean return of what each role wants, helping rewards and bonus included
+    events: Float[Array, "members roles events"]  # mean number in an episode
+    partners: Float[Array, "members partners"] | None  # with a pool: the average return with each of it
     update: Update  # [members, learners]
 
 
@@ -92,6 +88,7 @@ class Trainer:
     config: TrainingConfig
     utility: Utility
     key: Key[Array, ""]
+    pool: Pool | None = None
 
     @property
     def mesh(self) -> Mesh:
@@ -103,18 +100,18 @@ class Trainer:
     def begin(self) -> Training:
         """The population before it has learned anything."""
         members = self.utility.order.shape[0]
-        return _beginning(self.game, self.recipe, self.config, members, self.mesh)(fast(self.key))
+        return _beginning(self.game, self.recipe, self.config, members, self.mesh)(fast(self.key), self.pool)
 
     def iterate(self, training: Training, iteration: int) -> tuple[Training, Progress]:
         """The population an iteration later; `training` must not be used any more."""
         program = _program(self.game, self.recipe, self.config, self.mesh)
-        return program(training, self.utility, fast(self.key), jnp.int32(iteration))
+        return program(training, self.utility, self.pool, fast(self.key), jnp.int32(iteration))
 
 
 @lru_cache(maxsize=8)
 def _beginning(game: Game, recipe: Recipe, config: TrainingConfig, members: int, mesh: Mesh) -> Any:  # noqa: ANN401
-    def begin(key: Key[Array, ""]) -> Training:
-        return _begin(game, recipe, config, jnp.arange(members), key)
+    def begin(key: Key[Array, ""], pool: Pool | None) -> Training:
+        return _begin(game, recipe, config, jnp.arange(members), pool, key)
 
     return jax.jit(begin, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS)))
 
@@ -124,15 +121,15 @@ def _program(game: Game, recipe: Recipe, config: TrainingConfig, mesh: Mesh) -> 
     split, same = PartitionSpec(AXIS), PartitionSpec()
 
     def iterate(
-        training: Training, utility: Utility, key: Key[Array, ""], iteration: Int[Array, ""]
+        training: Training, utility: Utility, pool: Pool | None, key: Key[Array, ""], iteration: Int[Array, ""]
     ) -> tuple[Training, Progress]:
-        return _iterate(game, recipe, config, training, utility, key, iteration)
+        return _iterate(game, recipe, config, training, utility, pool, key, iteration)
 
     spread = jax.shard_map(
-        iterate, mesh=mesh, in_specs=(split, split, same, same), out_specs=(split, split), check_vma=False
+        iterate, mesh=mesh, in_specs=(split, split, same, same, same), out_specs=(split, split), check_vma=False
     )
     split, same = NamedSharding(mesh, split), NamedSharding(mesh, same)
-    shardings = {"in_shardings": (split, split, same, same), "out_shardings": (split, split)}
+    shardings = {"in_shardings": (split, split, same, same, same), "out_shardings": (split, split)}
     return jax.jit(spread, donate_argnums=0, **shardings)
 
 
@@ -144,14 +141,21 @@ def _member_keys(
 
 
 def _begin(
-    game: Game, recipe: Recipe, config: TrainingConfig, members: Int[Array, " members"], key: Key[Array, ""]
+    game: Game,
+    recipe: Recipe,
+    config: TrainingConfig,
+    members: Int[Array, " members"],
+    pool: Pool | None,
+    key: Key[Array, ""],
 ) -> Training:
-    fresh = jax.vmap(jax.vmap(lambda key: new_learner(config, game.sight, game.actions, key)))
+    seating = recipe.seating
+    identities = 0 if pool is None else pool.identities.shape[1]
+    fresh = jax.vmap(jax.vmap(lambda key: new_learner(config, game.sight, game.actions, key, identities)))
     keys = _member_keys(key, members, 0, _INIT)
-    learners = fresh(jax.vmap(lambda key: jax.random.split(key, recipe.learners))(keys))
-    table = set_table(game, config, learners.actor, _member_keys(key, members, 0, _TABLE), recipe.tied)
-    rows = SEATS * config.kitchens // recipe.learners
-    return Training(members, learners, table, learners.critic.begin(len(members), recipe.learners, rows))
+    learners = fresh(jax.vmap(lambda key: jax.random.split(key, seating.learners))(keys))
+    table = set_table(game, config, learners.actor, _member_keys(key, members, 0, _TABLE), seating, pool)
+    rows = seating.roles * config.kitchens // seating.learners
+    return Training(members, learners, table, learners.critic.begin(len(members), seating.learners, rows))
 
 
 def _iterate(
@@ -160,6 +164,7 @@ def _iterate(
     config: TrainingConfig,
     training: Training,
     utility: Utility,
+    pool: Pool | None,
     key: Key[Array, ""],
     iteration: Int[Array, ""],
 ) -> tuple[Training, Progress]:
@@ -169,29 +174,31 @@ def _iterate(
     wants = Wants(utility.events + shaping * utility.shaping, utility.order)
     keys_play = _member_keys(key, training.members, iteration, _PLAY)
     actors = training.learners.actor
-    table, played = play(game, config, actors, wants, training.table, keys_play, recipe.tied)
+    table, played = play(game, config, actors, wants, training.table, keys_play, recipe.seating, pool)
     rewards = played.rewards
     if recipe.bonus:
         rewards = rewards + recipe.bonus(_everyone(jax.tree.map(_merge, actors)), played)
 
     learners = jax.tree.map(_merge, training.learners)
-    rows = _Rows(recipe.learners)
+    rows = _Rows(recipe.seating)
+    identity = None if pool is None or played.partners is None else pool.identities[rows.shared(played.partners)]
     learners, batch, critic_memory = _judge(
-        learners, played, rows(rewards), _merge(training.critic_memory), rows, config
+        learners, played, rows(rewards), identity, _merge(training.critic_memory), rows, config
     )
     joint = recipe.penalty
     penalty = joint and (lambda actors, key: joint(_everyone(actors), played, key))
     keys = _member_keys(key, training.members, iteration, _UPDATE)
-    keys = jax.vmap(lambda key: jax.random.split(key, recipe.learners))(keys).reshape(-1)
+    keys = jax.vmap(lambda key: jax.random.split(key, recipe.seating.learners))(keys).reshape(-1)
     entropy, rate = _scheduled(config.entropy, steps), _scheduled(config.learning_rate, steps)
     learners, report = update(learners, batch, penalty, keys, entropy, rate, config)
 
-    apart = lambda leaf: leaf.reshape(len(training.members), recipe.learners, *leaf.shape[1:])  # noqa: E731
+    apart = lambda leaf: leaf.reshape(len(training.members), recipe.seating.learners, *leaf.shape[1:])  # noqa: E731
     after = Training(training.members, jax.tree.map(apart, learners), table, apart(critic_memory))
     progress = Progress(
         task=game.horizon * played.task[..., config.scattered_kitchens :].mean(axis=(0, 2)),
         reward=game.horizon * rewards[..., config.scattered_kitchens :].mean(axis=(0, 3)),
         events=played.events,
+        partners=None if table.match is None else table.match.average,
         update=jax.tree.map(apart, report),
     )
     return after, progress
@@ -211,30 +218,33 @@ def _merge(leaf: Array) -> Array:
 class _Rows:
     """From time, members, roles, kitchens to time, learners of all members, rows."""
 
-    learners: int
+    seating: Seating
 
     def __call__(self, leaf: Array) -> Array:
         time, members, roles, kitchens, *rest = leaf.shape
-        return leaf.reshape(time, members * self.learners, roles // self.learners * kitchens, *rest)
+        learners = self.seating.learners
+        return leaf.reshape(time, members * learners, roles // learners * kitchens, *rest)
 
-    def for_both(self, leaf: Array) -> Array:
-        """Of something that both roles share."""
+    def shared(self, leaf: Array) -> Array:
+        """Of something that is the same for all roles."""
         time, members, kitchens = leaf.shape
-        return self(jnp.broadcast_to(leaf[:, :, None], (time, members, SEATS, kitchens)))
+        return self(jnp.broadcast_to(leaf[:, :, None], (time, members, self.seating.roles, kitchens)))
 
 
 def _judge(
     learners: Learner,
     played: Played,
     rewards: Float[Array, "time learners rows"],
+    identity: Float[Array, "time_and_last learners rows identities"] | None,
     memory: Float[Array, "learners rows memory"],
     rows: _Rows,
     config: TrainingConfig,
 ) -> tuple[Learner, Batch, Float[Array, "learners rows memory"]]:
     """What there is to learn from what was played, values of each step included, and the critics' memory afterwards."""
     by_learner = lambda leaf: jnp.moveaxis(leaf, 1, 0)  # noqa: E731
-    views, begins = by_learner(rows(played.views)), by_learner(rows.for_both(played.begins))
-    values, memories = jax.vmap(lambda critic, *seen: critic.unroll(*seen))(learners.critic, views, begins, memory)
+    views, begins = by_learner(rows(played.views)), by_learner(rows.shared(played.begins))
+    identity = None if identity is None else by_learner(identity)
+    values, memories = jax.vmap(Network.unroll)(learners.critic, views, begins, memory, identity)
     values = values[..., 0]
     worth = jax.vmap(lambda normaliser, values: normaliser.denormalise(values))(learners.normaliser, values)
     gains = jax.vmap(partial(advantages, discount=config.discount, trace=config.trace))(
@@ -258,6 +268,7 @@ def _judge(
         targets=blocks(jax.vmap(lambda normaliser, targets: normaliser.normalise(targets))(normaliser, targets)),
         actor_memory=blocks(by_learner(rows(played.actor_memory)))[:, :, 0],
         critic_memory=blocks(memories[:, :-1])[:, :, 0],
+        identity=None if identity is None else blocks(identity[:, :-1]),
     )
     return learners, batch, memories[:, -1]
 

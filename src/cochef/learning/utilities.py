@@ -11,6 +11,9 @@ Rewards are TOML files; those of the paper ship with the package, and users writ
 
     [adaptive_shaping]                         # the same in the second stage; optional
     soup_pickup = 5
+
+    [adaptive_share]                           # of the helping reward at the end of the second stage; optional
+    end = 0.5
 """
 
 import math
@@ -38,6 +41,7 @@ Weights = Mapping[Event, float]
 
 _EVENTS = {event.label: event for event in Event}
 _TABLES = ("hidden", "shaping", "adaptive_shaping")
+_SHARE = "adaptive_share"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Rewards:
     hidden: Mapping[str, tuple[float, ...]]  # by event label, or "order"
     shaping: Weights
     adaptive_shaping: Weights
+    adaptive_end: float = 0.0  # the share of the helping reward at the end of the second stage
 
 
 def shipped(layout: Layout) -> Rewards:
@@ -79,13 +84,23 @@ def parse(text: str, source: str) -> Rewards:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{source}: not TOML ({error})") from None
     tables.pop("about", None)
+    share = _end(tables.pop(_SHARE, {"end": 0.0}), source)
     unknown = sorted(tables.keys() - set(_TABLES))
     if unknown:
-        raise InputError(f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join(_TABLES)}")
+        raise InputError(f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join((*_TABLES, _SHARE))}")
     hidden, shaping, adaptive = (_table(tables.get(name, {}), name, source) for name in _TABLES)
     first = _weights(shaping, f"{source}: shaping")
     second = _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
-    return Rewards({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second)
+    return Rewards({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second, share)
+
+
+def _end(entry: object, source: str) -> float:
+    if not isinstance(entry, dict) or entry.keys() != {"end"}:
+        raise InputError(f"{source}: {_SHARE} is {shown(entry)}; it takes a table with end")
+    end = _number(entry["end"], f"{source}: {_SHARE}: end")
+    if not 0 <= end <= 1:
+        raise InputError(f"{source}: {_SHARE}: end is {shown(end)}; it takes a number from 0 to 1")
+    return end
 
 
 def _table(entry: object, name: str, source: str) -> Mapping[str, Any]:

@@ -12,13 +12,14 @@ import numpy as np
 
 from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
+from cochef.learning.collect import Seating
 from cochef.learning.config import TrainingConfig
 from cochef.learning.games import KitchenGame
 from cochef.learning.trainer import Recipe, Trainer, Utility
 from cochef.learning.utilities import ORDER, Rewards, as_vector
 from cochef.methods import selfplay
 
-RECIPE = Recipe(tied=False)
+RECIPE = Recipe(Seating.PAIR)
 BIASED, PARTNER = range(2)  # the roles
 
 
