@@ -1,7 +1,9 @@
-"""Files read within a limit and written whole."""
+"""Files read within a limit and written whole; directories that one process works in."""
 
+import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cochef.errors import InputError
@@ -42,3 +44,20 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError, ValueError):
             partial.unlink()
+
+
+@contextmanager
+def alone(directory: Path, what: str) -> Iterator[None]:
+    """No other process is in here with the same directory; `what` says what it would be doing."""
+    claim_directory(directory)
+    path = directory / ".lock"
+    try:
+        lock = path.open("a")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); give another place") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"{directory}: another process {what} here; wait for it, or take another one") from error
+        yield

@@ -1,6 +1,5 @@
 """`cochef evaluate` and `cochef table`: measure agents with partners, and look at the records again."""
 
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from rich.console import Console
 
-import cochef
 from cochef.cli.seeds import check_seed
 from cochef.errors import InputError
 from cochef.files import claim_directory, write_whole
@@ -47,7 +45,7 @@ class Evaluate:
     def run(self) -> int:
         """Play, record, and show."""
         from cochef.compilation import keep_compiled
-        from cochef.evaluation import behaviours, crossplay, records
+        from cochef.evaluation import crossplay, records
         from cochef.kitchen import layouts
 
         if not 1 <= self.episodes <= MAX_EPISODES:
@@ -65,19 +63,7 @@ class Evaluate:
             found = crossplay.evaluate(
                 layout, agents, partners, episodes=self.episodes, seed=self.seed, greedy=self.greedy
             )
-        manifest = {
-            "layout": layout.name,
-            "fingerprint": layout.fingerprint,
-            "horizon": layout.horizon,
-            "compared_events": [event.label for event in behaviours.counted_events(layout)],
-            "agents": [vars(player) for player in agents],
-            "partners": [vars(player) for player in partners],
-            "episodes_per_pair_and_seat": self.episodes,
-            "seed": self.seed,
-            "greedy": self.greedy,
-            "cochef": cochef.__version__,
-            "python": platform.python_version(),
-        }
+        manifest = crossplay.manifest(layout, agents, partners, self.episodes, self.seed, greedy=self.greedy)
         if self.out:
             records.write(self.out, found, manifest)
         _show(found, manifest, self.out, self.details)

@@ -14,8 +14,10 @@ from cochef.cli.human import Human
 from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
+from cochef.cli.pools import Pools
 from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
+from cochef.cli.run import Run, Status
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
@@ -29,6 +31,9 @@ Command = (
     | Annotated[ShowTable, tyro.conf.subcommand("table")]
     | Annotated[Human, tyro.conf.subcommand("human")]
     | Annotated[HumanLikeness, tyro.conf.subcommand("human-likeness")]
+    | Annotated[Run, tyro.conf.subcommand("run")]
+    | Annotated[Status, tyro.conf.subcommand("status")]
+    | Annotated[Pools, tyro.conf.subcommand("pool")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Preferences, tyro.conf.subcommand("preferences")]

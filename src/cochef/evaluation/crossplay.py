@@ -1,16 +1,19 @@
 """Any agents with any partners, both seats, many episodes, in one compiled program per kitchen."""
 
+import platform
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
 
+import cochef
 from cochef.agents import cloned, names, scripted
 from cochef.errors import InputError
-from cochef.evaluation.behaviours import OBSERVING, Behaviour, counts
-from cochef.evaluation.records import Records
+from cochef.evaluation.behaviours import OBSERVING, Behaviour, counted_events, counts
+from cochef.evaluation.records import Records, joined
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
@@ -85,7 +88,26 @@ def evaluate(
                 **_measured(layout, seen, own_seat),
             }
         )
-    return Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    return joined([Records(part) for part in parts])
+
+
+def manifest(
+    layout: Layout, agents: Sequence[Player], partners: Sequence[Player], episodes: int, seed: int, *, greedy: bool
+) -> dict[str, Any]:
+    """What an evaluation was of, to be kept with its records."""
+    return {
+        "layout": layout.name,
+        "fingerprint": layout.fingerprint,
+        "horizon": layout.horizon,
+        "compared_events": [event.label for event in counted_events(layout)],
+        "agents": [vars(player) for player in agents],
+        "partners": [vars(player) for player in partners],
+        "episodes_per_pair_and_seat": episodes,
+        "seed": seed,
+        "greedy": greedy,
+        "cochef": cochef.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from cochef.evaluation.human_likeness import Likeness
@@ -79,6 +80,88 @@ def learning_curves(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left")
     return figure
+
+
+def event_space(
+    counts: Float[np.ndarray, "policies events"],
+    events: Sequence[str],
+    hidden: Sequence[Mapping[str, float]],
+    chosen: Sequence[int],
+    title: str,
+) -> Figure:
+    """Biased policies by what they do: a map in which those that behave alike are near, and all counts with all tastes.
+
+    On the map, those that were kept are filled and numbered in the order of choice. In the table of counts, + and -
+    mark what a policy likes and dislikes.
+    """
+    most = counts.max(axis=0)
+    scaled = counts / np.where(most > 0, most, 1.0)
+    rest = [number for number in range(len(counts)) if number not in set(chosen)]
+    order = [*chosen, *rest]
+    shown = [number for number in range(len(events)) if most[number] > 0]
+    size = (7.5 + 0.32 * len(shown), max(6.0, 1.5 + 0.21 * len(counts)))
+    figure, (space, table) = plt.subplots(
+        1, 2, figsize=size, layout="constrained", width_ratios=(6.0, 1 + 0.3 * len(shown))
+    )
+    places = _map(np.abs(scaled[:, None] - scaled[None]).sum(axis=-1))
+    space.scatter(*places[rest].T, s=70, facecolors="none", edgecolors="grey", label="not kept")
+    space.scatter(*places[list(chosen)].T, s=190, color=_PLAYERS[1], edgecolors="black", label="kept")
+    for number, member in enumerate(chosen, start=1):
+        space.annotate(str(number), places[member], ha="center", va="center", fontsize=8)
+        space.annotate(_favourite(hidden[member]), places[member], (9, 5), textcoords="offset points", fontsize=7)
+    space.set(title=f"{title}: what biased policies do", xticks=[], yticks=[])
+    space.legend(loc="best", fontsize=8)
+    table.imshow(scaled[np.ix_(order, shown)], cmap="Blues", aspect="auto", vmin=0, vmax=1)
+    for row, member in enumerate(order):
+        for column, event in enumerate(shown):
+            weight = hidden[member].get(events[event], 0.0)
+            if weight:
+                colour = "white" if scaled[member, event] > 0.5 else "black"
+                table.text(column, row, "+" if weight > 0 else "-", ha="center", va="center", color=colour, fontsize=8)
+    table.axhline(len(chosen) - 0.5, color="black", linewidth=1.2)
+    table.set_xticks(range(len(shown)), [events[event] for event in shown], rotation=60, ha="right", fontsize=7)
+    labels = [f"{number}" for number in range(1, len(chosen) + 1)] + ["" for _ in rest]
+    table.set_yticks(range(len(order)), labels, fontsize=7)
+    table.set_title("events, relative to the busiest; + liked, - disliked", fontsize=9)
+    return figure
+
+
+def partner_returns(lines: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Figure:
+    """The average return with every policy of the pool over training, mean over seeds; the policies grouped by kind."""
+    steps = np.array([line["steps"] for line in lines])
+    returns = np.array([line["partners"] for line in lines]).mean(axis=1)
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    kinds = {name: _kind(name) for name in names}
+    groups = list(dict.fromkeys(kinds.values()))
+    colours = plt.get_cmap("tab10")(np.arange(len(groups)))
+    for group, colour in zip(groups, colours, strict=True):
+        own = [number for number, name in enumerate(names) if kinds[name] == group]
+        axes.plot(steps, returns[:, own], color=colour, alpha=0.25, linewidth=0.7)
+        axes.plot(steps, returns[:, own].mean(axis=1), color=colour, linewidth=2.2, label=f"{group} ({len(own)})")
+    axes.set(title=title, xlabel="environment steps", ylabel="average return of an episode")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left", fontsize=8)
+    return figure
+
+
+def _kind(name: str) -> str:
+    """The kind of a policy in a pool by its name: biased-03 is biased, mep-01-mid is mep-mid."""
+    return "-".join(part for part in name.split("-") if not part.isdigit())
+
+
+def _map(apart: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n 2"]:
+    """Places in the plane whose distances are like those given (classical multidimensional scaling)."""
+    centring = np.eye(len(apart)) - 1 / len(apart)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
+    return vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+
+
+def _favourite(hidden: Mapping[str, float]) -> str:
+    """What weighs most in a hidden reward, in a few words."""
+    liked = max(
+        hidden.items(), key=lambda entry: entry[1] if entry[0] != "order" else 0.5 * entry[1], default=("", 0.0)
+    )
+    return liked[0].replace("_from_dispenser", "").replace("_", " ") if liked[1] > 0 else "nothing"
 
 
 def _short(name: str) -> str:

@@ -40,12 +40,14 @@ class Preference:
     partial_corrected: float
 
 
-def read_pairs(directory: Path) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
+def read_pairs(
+    directory: Path, layout: Layout | None = None
+) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
     """The kitchen of a finished HSP run, its biased policies with their partners, and how events weigh for them."""
     paths = sorted((directory / "agents").glob(f"*{BIASED}{storage.SUFFIX}"))
     if not paths:
         raise InputError(f"{directory}: no biased policies in it; give the directory of a finished `cochef train hsp`")
-    layout = layouts.get(storage.read(paths[0])[0].layout)
+    layout = layout or layouts.get(storage.read(paths[0])[0].layout)
     pairs, weights = [], np.zeros((len(paths), len(Event)), np.float32)
     for number, path in enumerate(paths):
         partner = path.with_name(path.name.replace(BIASED, PARTNER))

@@ -7,7 +7,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,11 @@ class Records:
         for agent in self.labels("agent"):
             for partner in self.labels("partner"):
                 yield agent, partner, self.where((self["agent"] == agent) & (self["partner"] == partner))
+
+
+def joined(parts: Sequence[Records]) -> Records:
+    """All rows of some records with the same columns."""
+    return Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns})
 
 
 def write(directory: Path, records: Records, manifest: Mapping[str, Any]) -> None:

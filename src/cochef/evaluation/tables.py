@@ -50,12 +50,13 @@ def scores(records: Records, title: str) -> Table:
     body, bold = [], set()
     for r, partner in enumerate(partners):
         best = max(found[agent, partner].mean for agent in agents)
-        body.append((partner, *(_score(found[agent, partner]) for agent in agents)))
+        body.append((partner, *(score(found[agent, partner]) for agent in agents)))
         bold |= {(r, c + 1) for c, agent in enumerate(agents) if found[agent, partner].mean >= best - _CLOSE}
     return Table(title, ("partner", *agents), tuple(body), frozenset(bold if len(agents) > 1 else ()))
 
 
-def _score(summary: Summary) -> str:
+def score(summary: Summary) -> str:
+    """A mean, and its standard deviation over training seeds, or its standard error if there is one seed."""
     spread = summary.seed_deviation if summary.seeds > 1 else summary.standard_error
     return f"{summary.mean:.1f} ± {spread:.1f}"
 

@@ -1,7 +1,7 @@
 """First stages: a population by method, kitchen and preset, trained into a directory."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -77,7 +77,7 @@ class Population:
                     for row in drawn
                 ],
             }
-        return json.loads(json.dumps(table, default=_value))
+        return as_json(table)
 
 
 def population(
@@ -113,17 +113,35 @@ def train(
     checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:
-    """The population at the end of its training; its run, with a picture of the learning, is in the directory.
+    """The population at the end of its training; its run, with a picture of the learning, is in the directory."""
+    title = f"{population.layout.name}: {population.method}"
+    return train_into(directory, lambda: population.trainer, population.about, title, sinks, checkpoint_seconds, tell)
+
+
+def train_into(
+    directory: Path,
+    trainer: Callable[[], Trainer],
+    about: Mapping[str, Any],
+    title: str,
+    sinks: Sequence[Sink] = (),
+    checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
+    tell: Tell = print,
+) -> Training:
+    """What learns at the end of its training; its run, with a picture of the learning, is in the directory.
 
     All cores are used if JAX has not computed anything yet.
     """
     use_all_cores()
     keep_compiled()
-    training = runs.train(population.trainer, directory, population.about, sinks, checkpoint_seconds, tell)
+    training = runs.train(trainer(), directory, about, sinks, checkpoint_seconds, tell)
     if not (directory / CURVES).exists():
-        title = f"{population.layout.name}: {population.method}"
         plots.save(plots.learning_curves(runs.metrics(directory), title), directory / CURVES)
     return training
+
+
+def as_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table as it would be read back from JSON."""
+    return json.loads(json.dumps(table, default=_value))
 
 
 def _value(entry: object) -> object:

@@ -1,7 +1,7 @@
 """Settings that belong together: for a test, for two cores, and the paper's. Loads nothing that computes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from cochef.agents.sizes import Eyes, NetworkConfig
@@ -10,15 +10,38 @@ from cochef.learning.config import Schedule, TrainingConfig
 Method = Literal["selfplay", "fcp", "mep", "trajdiv", "hsp"]
 METHODS: tuple[str, ...] = get_args(Method)
 
-PresetName = Literal["smoke", "laptop", "paper"]
+RunMethod = Literal["hsp", "fcp", "mep", "trajdiv", "sp"]
+RUN_METHODS: tuple[str, ...] = get_args(RunMethod)
+
+PresetName = Literal["smoke", "quick", "laptop", "paper"]
+
+
+@dataclass(frozen=True)
+class SecondStage:
+    """How agents learn to get along with a pool."""
+
+    training: TrainingConfig
+    sampling: str = "stratified"
+    """How kitchens get their partners: stratified, uniform or prioritised."""
+    identity: str = "number"
+    """What the critic is told about the partner: none, number or one-hot."""
+    seeds: int = 4
+    """Agents, which differ in nothing but chance."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How a population learns, and how many members it has with each method."""
+    """How populations learn, how many members they have, what becomes of them in pools, and how agents learn."""
 
     training: TrainingConfig
     members: Mapping[str, int]
+    adaptive: SecondStage
+    kept: int = 18
+    """Biased policies that the filter of HSP keeps."""
+    mep: int = 6
+    """MEP policies, three levels of each, in the pool of HSP."""
+    episodes: int = 100
+    """Episodes of a pair in a seat, when policies are counted and agents are measured."""
 
 
 _PAPER_MEMBERS = {"selfplay": 1, "fcp": 12, "mep": 12, "trajdiv": 12, "hsp": 36}
@@ -58,8 +81,43 @@ _PAPER = TrainingConfig(
     network=NetworkConfig(Eyes.GRID, channels=(32, 64, 32), hidden=(64, 64, 64), normalise=True),
 )
 
+_MEMORY = replace(TrainingConfig().network, memory=64)
+
+_LAPTOP_ADAPTIVE = TrainingConfig(
+    kitchens=144,
+    steps=50,
+    total=5_000_000,
+    minibatches=1,
+    entropy=Schedule(0.03, 0.01, 5_000_000),
+    shaping=Schedule(1.0, 0.0, 5_000_000),
+    network=_MEMORY,
+)
+
 PRESETS: Mapping[str, Preset] = {
-    "smoke": Preset(_SMOKE, dict.fromkeys(METHODS, 2)),
-    "laptop": Preset(TrainingConfig(), _PAPER_MEMBERS),
-    "paper": Preset(_PAPER, _PAPER_MEMBERS),
+    "smoke": Preset(
+        _SMOKE,
+        dict.fromkeys(METHODS, 2),
+        SecondStage(replace(_SMOKE, chunk=10, network=replace(_SMOKE.network, memory=8)), seeds=2),
+        kept=1,
+        mep=1,
+        episodes=2,
+    ),
+    "quick": Preset(
+        TrainingConfig().lasting(500_000),
+        {"selfplay": 1, "fcp": 6, "mep": 3, "trajdiv": 6, "hsp": 18},
+        SecondStage(_LAPTOP_ADAPTIVE.lasting(1_500_000), seeds=2),
+        kept=9,
+        mep=3,
+        episodes=50,
+    ),
+    "laptop": Preset(TrainingConfig(), _PAPER_MEMBERS, SecondStage(_LAPTOP_ADAPTIVE)),
+    "paper": Preset(
+        _PAPER,
+        _PAPER_MEMBERS,
+        SecondStage(
+            replace(_PAPER, kitchens=300, total=100_000_000, network=replace(_PAPER.network, memory=64)),
+            sampling="uniform",
+            seeds=5,
+        ),
+    ),
 }

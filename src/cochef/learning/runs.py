@@ -7,7 +7,6 @@ snapshots/           the actors of all members, from the first update to the las
 agents/              every learner at the end, as a file that `cochef evaluate` takes
 """
 
-import fcntl
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,17 +20,17 @@ import numpy as np
 
 from cochef.agents import actor_critic, storage
 from cochef.errors import InputError, shown
-from cochef.files import claim_directory, read_limited, write_whole
+from cochef.files import alone, read_limited, write_whole
 from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
 from cochef.learning.checkpoints import Tell
 from cochef.learning.config import TrainingConfig
 from cochef.learning.games import KitchenGame
 from cochef.learning.ppo import Update
-from cochef.learning.sinks import JsonLines, Sink, writing
+from cochef.learning.sinks import JsonLines, Sink
 from cochef.learning.trainer import Progress, Trainer, Training
 
-CONFIG, METRICS, LOCK = "config.json", "metrics.jsonl", ".lock"
+CONFIG, METRICS = "config.json", "metrics.jsonl"
 CHECKPOINTS, SNAPSHOTS, AGENTS = "checkpoints", "snapshots", "agents"
 CHECKPOINT_SECONDS = 30.0
 LEARNERS = ("biased", "partner")  # where a member has two
@@ -194,14 +193,7 @@ def configuration(directory: Path) -> dict[str, Any]:
 @contextmanager
 def _claimed(directory: Path, about: Mapping[str, Any]) -> Iterator[None]:
     """The directory is ours alone, can be written to, and belongs to this configuration."""
-    claim_directory(directory)
-    with writing(directory / LOCK):
-        lock = (directory / LOCK).open("w")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"{directory}: another process trains here; wait for it, or take another one") from error
+    with alone(directory, "trains"):
         for partial in directory.rglob(".*.part"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)
         text = json.dumps(about, indent=1) + "\n"

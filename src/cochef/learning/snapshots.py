@@ -1,7 +1,7 @@
 """The actors of a population on the way: from the first update to the last, with what they earned."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +61,22 @@ def read(directory: Path) -> list[Snapshot]:
     return found
 
 
-def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> Trained:
-    """A member of a snapshot as an agent."""
+def extract(path: Path, layout: Layout, member: int, learner: int = 0) -> tuple[storage.Card, dict[str, np.ndarray]]:
+    """A member of a snapshot like the content of an agent file."""
     card, tensors = storage.read(path)
     _check_kind(card, path)
     storage.check_kitchen(card, layout, path)
     members, learners = next(iter(tensors.values())).shape[:2]
     if not (0 <= member < members and 0 <= learner < learners):
         raise InputError(f"{path}: no learner {learner} of member {member}; it has {learners} of {members} members")
+    about = {"iteration": card.about["iteration"], "steps": card.about["steps"], "member": member, "learner": learner}
     own = {name: tensor[member, learner] for name, tensor in tensors.items()}
-    return actor_critic.build(card, own, layout, path, greedy=greedy)
+    return replace(card, kind=actor_critic.KIND, about=about), own
+
+
+def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> Trained:
+    """A member of a snapshot as an agent."""
+    return actor_critic.build(*extract(path, layout, member, learner), layout, path, greedy=greedy)
 
 
 def _card(path: Path) -> storage.Card:

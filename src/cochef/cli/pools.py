@@ -1,0 +1,102 @@
+"""`cochef pool`: look at pools, and put them together."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from cochef.errors import InputError
+
+
+@dataclass
+class ShowPool:
+    """Show who is in a pool, what everybody likes, earns and does, as a table and as a picture."""
+
+    directory: Annotated[Path, tyro.conf.Positional]
+    """The directory of a pool: a `pool-...` job of `cochef run`, or what was merged."""
+    picture: Path | None = None
+    """Draw what everybody does to this file; DIRECTORY/pool.png if not given."""
+
+    def run(self) -> int:
+        """Read, print and draw."""
+        from cochef.agents import pool
+        from cochef.evaluation import plots
+        from cochef.experiments import pools
+
+        files = pool.read(self.directory)
+        rows = pools.describe(files)
+        table = Table(title=f"{files.layout.name}: {len(rows)} policies")
+        for heading in rows[0]:
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            table.add_row(*row.values())
+        console = Console(highlight=False)
+        console.print(table)
+        path = self.picture or self.directory / "pool.png"
+        counts, events, hidden = pools.event_table(files)
+        everybody = range(len(rows))
+        plots.save(plots.event_space(counts, events, hidden, everybody, f"{files.layout.name}, the pool"), path)
+        console.print(f"picture: {path}", markup=False, soft_wrap=True)
+        return 0
+
+
+@dataclass
+class ListPools:
+    """List the pools below a directory."""
+
+    root: Annotated[Path, tyro.conf.Positional] = Path("runs")
+    """Where to look."""
+
+    def run(self) -> int:
+        """Look and print."""
+        from cochef.agents import pool
+
+        paths = sorted(self.root.rglob(pool.INDEX))
+        if not paths:
+            raise InputError(f"{self.root}: no pools below it; `cochef run` makes them")
+        table = Table("pool", "kitchen", "policies", "of them biased", "mean return")
+        for path in paths:
+            files = pool.read(path.parent)
+            biased = sum(member.hidden is not None for member in files.members)
+            mean = sum(member.returned for member in files.members) / len(files.members)
+            table.add_row(str(path.parent), files.layout.name, str(len(files.members)), str(biased), f"{mean:.0f}")
+        Console(highlight=False).print(table)
+        return 0
+
+
+@dataclass
+class MergePools:
+    """Make a pool of everybody in some pools of one kitchen."""
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """The directory of the new pool."""
+    pools: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """The directories of the pools to merge."""
+
+    def run(self) -> int:
+        """Read and write."""
+        from cochef.agents import pool
+
+        if (self.out / pool.INDEX).exists():
+            raise InputError(f"{self.out}: a pool already; give another directory")
+        files = pool.merge(self.out, [pool.read(path) for path in self.pools])
+        Console(highlight=False, soft_wrap=True).print(f"{len(files.members)} policies in {self.out}", markup=False)
+        return 0
+
+
+@dataclass
+class Pools:
+    """Look at pools of policies, and put them together."""
+
+    command: (
+        Annotated[ShowPool, tyro.conf.subcommand("show")]
+        | Annotated[ListPools, tyro.conf.subcommand("list")]
+        | Annotated[MergePools, tyro.conf.subcommand("merge")]
+    )
+
+    def run(self) -> int:
+        """Run the command."""
+        return self.command.run()

@@ -1,0 +1,90 @@
+"""`cochef run` and `cochef status`: from nothing to measured agents, and how far that is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from cochef.cli.seeds import check_seed
+from cochef.cli.train import INTERRUPTED, Watching
+from cochef.experiments.presets import PresetName, RunMethod
+
+TRAINING = ("population", "agents")
+
+
+@dataclass
+class Run:
+    """Do everything: populations, filter, pools, adaptive agents, measuring with all scripts and proxies, a report.
+
+    Finished parts are never repeated, and shared by methods; the same command goes on with a run that was stopped.
+    """
+
+    layout: str
+    """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
+    method: tuple[RunMethod, ...] = ("hsp",)
+    """One or more, in the order of the tables: the paper's method, its baselines, or plain self-play."""
+    preset: PresetName = "laptop"
+    """The settings: seconds for a test, 15 minutes, an hour on two cores, or the paper's for accelerators."""
+    seeds: int | None = None
+    """Adaptive agents a method; the preset's number if not given."""
+    seed: int = 0
+    """Where all randomness comes from."""
+    out: Path = Path("runs")
+    """Where all jobs and their results are."""
+
+    def run(self) -> int:
+        """Plan, do, and show."""
+        check_seed(self.seed)
+        from cochef.compilation import keep_compiled, use_all_cores
+
+        use_all_cores()
+        keep_compiled()
+        from cochef.evaluation import tables
+        from cochef.evaluation.report import HTML
+        from cochef.experiments import jobs, pipeline, results
+        from cochef.experiments.engines import Local
+        from cochef.kitchen import layouts
+
+        layout = layouts.get(self.layout)
+        goal = pipeline.jobs(layout, self.method, self.preset, self.seeds, self.seed)
+        plan, store = jobs.in_order([goal]), jobs.Store(self.out)
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        try:
+            Local().run(
+                plan,
+                store,
+                lambda job: [Watching(console)] if job.task.kind in TRAINING else [],
+                lambda text: console.print(text, markup=False),
+            )
+        except KeyboardInterrupt:
+            console.print("stopped; the same command goes on from here")
+            return INTERRUPTED
+        needs = {name: store.directory(job) for name, job in goal.needs.items()}
+        found = results.scores(needs, tuple(self.method))
+        out = Console(highlight=False, soft_wrap=True)
+        out.print(tables.scores(found, f"{layout.name}: mean task return with partners nobody trained with").rich())
+        out.print(f"report: {store.directory(goal) / HTML}", markup=False)
+        agent = needs[f"{self.method[0]}-agents"] / "agents" / "00.safetensors"
+        out.print(f"watch: {results.watch_command(layout, agent, results.telling(found)[0])}", markup=False)
+        return 0
+
+
+@dataclass
+class Status:
+    """Show the jobs of a directory: what is done, what is under way, what waits for what."""
+
+    out: Path = Path("runs")
+    """What was given to `cochef run --out`."""
+
+    def run(self) -> int:
+        """Read and show."""
+        from cochef.experiments.jobs import overview
+
+        table = Table("job", "state", "seconds", "needs", title=str(self.out))
+        for row in overview(self.out):
+            style = {"done": "green", "waiting": "dim"}.get(row.state, "yellow")
+            seconds = "" if row.seconds is None else f"{row.seconds:,.0f}"
+            table.add_row(row.name, row.state, seconds, ", ".join(row.needs), style=style)
+        Console(highlight=False).print(table)
+        return 0

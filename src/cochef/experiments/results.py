@@ -1,0 +1,157 @@
+"""What came of it: the report on some methods in a kitchen."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from cochef.agents.names import load
+from cochef.compilation import keep_compiled
+from cochef.evaluation import published, records, tables
+from cochef.evaluation.records import Records
+from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture, Report
+from cochef.evaluation.tables import Table
+from cochef.experiments import pools
+from cochef.experiments.adaptation import PARTNERS
+from cochef.experiments.jobs import DONE, Place
+from cochef.experiments.populations import CURVES
+from cochef.kitchen import render
+from cochef.kitchen.layout import Layout
+from cochef.learning import runs
+from cochef.rollout import record
+
+TABLES = "tables.json"
+FILM_STEPS = 200
+FILM_TILE = 48
+
+
+@dataclass(frozen=True)
+class WriteReport:
+    """Tables, curves and films; needs METHOD-measured, METHOD-agents, METHOD-pool and METHOD-population."""
+
+    layout: Layout
+    methods: tuple[str, ...]
+    preset: str
+    kind: str = "report"
+
+    @property
+    def label(self) -> str:
+        """The methods and the kitchen."""
+        return f"{'-'.join(self.methods)}-{self.layout.name}"
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """All settings."""
+        return {"layout": self.layout.fingerprint, "methods": list(self.methods), "preset": self.preset}
+
+    def run(self, place: Place) -> None:
+        """Put everything together."""
+        keep_compiled()
+        found = scores(place.needs, self.methods)
+        overview = tables.scores(found, f"{self.layout.name}: mean task return with partners nobody trained with")
+        beside = published.comparison(found, self.layout.name, f"{self.layout.name}: next to the paper's figures")
+        seeds = len(np.unique(found["agent_seed"]))
+        blocks: list[Block] = [
+            Paragraph(
+                f"Preset {self.preset}, {seeds} agents a method, every pair and seat "
+                f"{len(np.unique(found['episode']))} episodes, both sides sampling their actions. "
+                "± is the standard deviation over the agents; bold is within 5 of the best of a row."
+            ),
+            overview,
+            *([beside] if beside else []),
+            *self._films(place, found),
+            *self._learning(place),
+            Heading("In detail"),
+            tables.details(found, "both seats"),
+            self._times(place),
+        ]
+        agent = place.needs[f"{self.methods[0]}-agents"] / runs.AGENTS / "00.safetensors"
+        blocks += [Heading("Look for yourself"), Command(watch_command(self.layout, agent, telling(found)[0]))]
+        Report(f"{self.layout.name}: {', '.join(self.methods)}", blocks).write(place.directory)
+        (place.directory / TABLES).write_text(json.dumps(_numbers(found), indent=1) + "\n", encoding="utf-8")
+
+    def _films(self, place: Place, found: Records) -> Iterator[Block]:
+        """The first method's agent, and the last one's, with two telling partners."""
+        yield Heading("With two telling partners")
+        for partner in telling(found):
+            for method in dict.fromkeys((self.methods[0], self.methods[-1])):
+                path = place.needs[f"{method}-agents"] / runs.AGENTS / "00.safetensors"
+                mean = found.where((found["agent"] == method) & (found["partner"] == partner))["score"].mean()
+                name = f"{method}-{partner.replace(':', '-')}.gif"
+                _film(self.layout, path, partner, place.directory / name)
+                yield Picture(name, f"{method} (chef 1) with {partner} (chef 2), which score {mean:.0f} on average")
+
+    def _learning(self, place: Place) -> Iterator[Block]:
+        yield Heading("How they learned")
+        for method in self.methods:
+            pictures = [(place.needs[f"{method}-agents"] / CURVES, "the return of each agent over training")]
+            if f"{method}-pool" in place.needs:
+                pictures += [
+                    (place.needs[f"{method}-agents"] / PARTNERS, "the average return with the policies of the pool"),
+                    (place.needs[f"{method}-pool"] / pools.PICTURE, "the biased policies, and which were kept"),
+                    (place.needs[f"{method}-population"] / CURVES, "the population of the first stage"),
+                ]
+            for source, caption in pictures:
+                if source.exists():
+                    name = f"{method}-{source.parent.name.split('-')[0]}-{source.name}"
+                    shutil.copyfile(source, place.directory / name)
+                    yield Picture(name, f"{method}: {caption}")
+
+    def _times(self, place: Place) -> Table:
+        rows, total = [], 0.0
+        shown: set[Path] = set()
+        for name, directory in place.needs.items():
+            if directory not in shown:
+                shown.add(directory)
+                seconds = json.loads((directory / DONE).read_bytes())["seconds"]
+                total += seconds
+                rows.append((name, f"{seconds:,.0f}"))
+        rows.append(("all", f"{total:,.0f}"))
+        title = "Where the time went: seconds of each job (of its last attempt, if it was stopped)"
+        return Table(title, ("job", "seconds"), tuple(rows))
+
+
+def scores(needs: Mapping[str, Path], methods: tuple[str, ...]) -> Records:
+    """The records of all methods."""
+    return records.joined([records.read(needs[f"{method}-measured"])[0] for method in methods])
+
+
+def watch_command(layout: Layout, agent: Path, partner: str) -> str:
+    """What shows the agent at work."""
+    return f"cochef watch --layout {layout.name} --agents {agent} {partner}"
+
+
+def telling(found: Records) -> list[str]:
+    """Two partners: where methods differ most, and where all do best; of one method, its best and its worst."""
+    partners = found.labels("partner")
+    means = np.array([rows["score"].mean() for *_, rows in found.pairs()]).reshape(-1, len(partners))
+    first = int(np.ptp(means, axis=0).argmax()) if len(means) > 1 else int(means[0].argmin())
+    best = means.mean(axis=0)
+    best[first] = -np.inf
+    return [partners[first]] if len(partners) == 1 else [partners[first], partners[int(best.argmax())]]
+
+
+def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
+    agents = (load(str(agent), layout), load(partner, layout))
+    moments = list(render.moments(record(layout, agents, jax.random.key(0), 1)))[: FILM_STEPS + 1]
+    pictures = (
+        render.render_state(layout, moment.state, score=moment.score, wants=moment.wants, tile_size=FILM_TILE)
+        for moment in moments
+    )
+    render.save_gif(pictures, path)
+
+
+def _numbers(found: Records) -> list[dict[str, Any]]:
+    """A row an agent, partner and seat, for programs."""
+    rows = []
+    for agent, partner, part in found.pairs():
+        for seat in (None, 0, 1):
+            own = part if seat is None else part.where(part["seat"] == seat)
+            summary = own.summary()
+            rows.append({"agent": agent, "partner": partner, "seat": seat, **vars(summary)})
+    return rows
