@@ -87,7 +87,7 @@ _LAPTOP_ADAPTIVE = TrainingConfig(
     kitchens=144,
     steps=50,
     total=5_000_000,
-    minibatches=1,
+    minibatches=5,
     entropy=Schedule(0.03, 0.01, 5_000_000),
     shaping=Schedule(1.0, 0.0, 5_000_000),
     network=_MEMORY,
@@ -104,7 +104,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "quick": Preset(
         TrainingConfig().lasting(500_000),
-        {"selfplay": 1, "fcp": 6, "mep": 3, "trajdiv": 6, "hsp": 18},
+        {"selfplay": 1, "fcp": 6, "mep": 4, "trajdiv": 6, "hsp": 18},
         SecondStage(_LAPTOP_ADAPTIVE.lasting(1_500_000), seeds=2),
         kept=9,
         mep=3,
