@@ -1,0 +1,102 @@
+"""A learner with frozen partners finds out in each episode whom it plays with, and does what that one needs."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from cochef.agents.networks import Network, Sight
+from cochef.agents.sizes import NetworkConfig
+from cochef.kitchen.constants import SEATS
+from cochef.learning.collect import Seating
+from cochef.learning.config import Schedule, TrainingConfig
+from cochef.learning.matchmaking import Identity, Pool, Sampling
+from cochef.learning.trainer import Recipe, Trainer, Utility
+from cochef.pytree import pytree
+
+PARTNERS = 3
+
+
+@pytree
+class Moment:
+    """How many steps have passed, and what each seat did last."""
+
+    elapsed: jax.Array
+    actions: jax.Array
+
+
+@dataclass(frozen=True)
+class Follow:
+    """In the second step a seat sees what the other one did in the first; the last step pays for doing the same."""
+
+    horizon: int = 4
+    actions: int = PARTNERS
+    events: int = 1
+
+    @property
+    def sight(self):
+        entries = self.horizon + self.actions
+        return Sight((entries,), (1.0,) * entries)
+
+    def begin(self, key, elapsed, scattered):
+        return Moment(elapsed.astype(jnp.int32), jnp.full(SEATS, -1))
+
+    def step(self, state, actions):
+        same = (actions[0] == actions[1]) & (state.elapsed == self.horizon - 1)
+        seen = jnp.where(state.elapsed == 0, actions, -1)
+        return Moment(state.elapsed + 1, seen), jnp.zeros((SEATS, 1), bool), jnp.full(SEATS, 0.5) * same
+
+    def look(self, states):
+        step = states.elapsed == jnp.arange(self.horizon)[:, None]
+        other = states.actions[::-1, None] == jnp.arange(self.actions)[None, :, None]
+        both = jnp.broadcast_to(step, (SEATS, *step.shape))
+        return jnp.concatenate([both, other], axis=1).astype(jnp.uint8)
+
+
+GAME = Follow()
+CONFIG = TrainingConfig(
+    kitchens=48,
+    steps=8,
+    scattered=0.0,
+    minibatches=2,
+    chunk=4,
+    learning_rate=Schedule(1e-2, 1e-3, 48 * 8 * 100),
+    entropy=Schedule(0.01, 0.01, 1),
+    discount=0.9,
+    network=NetworkConfig(hidden=(16,), memory=16),
+)
+
+
+def stubborn():
+    """Partners that always do the same, each something else."""
+    one = Network(NetworkConfig(hidden=(4,)), GAME.sight, PARTNERS, 0.0, jax.random.key(0))
+    many = jax.tree.map(lambda leaf: jnp.stack([leaf] * PARTNERS), one)
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: 20.0 * jnp.eye(PARTNERS) if jax.tree_util.keystr(path) == ".head.bias" else leaf, many
+    )
+
+
+@pytest.mark.parametrize("sampling", Sampling)
+def test_a_learner_with_a_memory_follows_whoever_it_meets_in_either_seat(sampling):
+    pool = Pool(stubborn(), sampling, Identity.NUMBER)
+    nothing = jnp.zeros((2, 1, 1))
+    utility = Utility(nothing, jnp.ones((2, 1)), nothing)
+    trainer = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool)
+    training = trainer.begin()
+    for iteration in range(100):
+        training, progress = trainer.iterate(training, iteration)
+    assert (np.asarray(progress.task) > 0.9).all()
+    assert progress.partners.shape == (2, PARTNERS)
+    assert (np.asarray(progress.partners) > 0.9).all()
+
+
+def test_partners_stay_as_they_are_and_only_the_critic_is_told_who_they_are():
+    pool = Pool(stubborn(), Sampling.STRATIFIED, Identity.ONE_HOT)
+    nothing = jnp.zeros((1, 1, 1))
+    utility = Utility(nothing, jnp.ones((1, 1)), nothing)
+    training = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool).begin()
+    entries = GAME.sight.shape[0]
+    assert training.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
+    assert training.learners.critic.layers[0].weight.shape == (1, 1, entries + PARTNERS, 16)
