@@ -89,12 +89,11 @@ def test_a_batched_product_gives_what_looking_up_weights_gives(memory):
 
 
 def test_the_average_return_with_a_partner_forgets_what_was_long_ago():
-    found, match = episodes(pool(Sampling.STRATIFIED), 3, earned=lambda match: 10.0 * match.partner)
+    _, match = episodes(pool(Sampling.STRATIFIED), 3, earned=lambda match: 10.0 * match.partner)
     assert jnp.allclose(match.average[0], 10.0 * jnp.arange(SIZE))
-    rising, match = 0.0, None
     chosen = pool(Sampling.STRATIFIED)
     match, seat = matchmaking.begin(chosen, SIZE, KEYS)
-    weight = 0.0
+    rising, weight = 0.0, 0.0
     for earned in (5.0, 7.0, 20.0):
         ended = jnp.ones((MEMBERS, SIZE), bool)
         match, seat = matchmaking.after(chosen, match, seat, jnp.full((MEMBERS, SIZE), earned), ended, ended[0], KEYS)

@@ -48,24 +48,6 @@ class Member:
     hidden: Mapping[str, float] | None = None  # what it secretly wants, if it is biased
     sha256: str = ""  # of its file
 
-    def __post_init__(self) -> None:
-        """Refuse what is not a member."""
-        wanted = {"name": str, "method": str, "run": str, "member": int, "level": str, "sha256": str}
-        for name, kind in wanted.items():
-            if type(getattr(self, name)) is not kind:
-                raise InputError(f"{name} is {shown(getattr(self, name))}; it takes {kind.__name__}")
-        if not _NAME.fullmatch(self.name):
-            raise InputError(f"name is {shown(self.name)}; it takes up to 100 letters, digits and _.- after the first")
-        _check_number(self.returned, "returned")
-        for name in ("events", "hidden"):
-            table = getattr(self, name)
-            if table is None and name == "hidden":
-                continue
-            if not isinstance(table, Mapping):
-                raise InputError(f"{name} is {shown(table)}; it takes a table of numbers")
-            for event, number in table.items():
-                _check_number(number, f"{name}.{event}")
-
 
 @dataclass(frozen=True)
 class PoolFiles:
@@ -164,11 +146,26 @@ def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:
 
 
 def _member(row: Any) -> Member:  # noqa: ANN401
+    """A row of the index, checked."""
     if not isinstance(row, dict) or row.keys() != set(Member.__dataclass_fields__):
         raise InputError(f"a member is {shown(row)}; it takes a table with {', '.join(Member.__dataclass_fields__)}")
-    return Member(**row)
+    for name, kind in {"name": str, "method": str, "run": str, "member": int, "level": str, "sha256": str}.items():
+        if type(row[name]) is not kind:
+            raise InputError(f"{name} is {shown(row[name])}; it takes {'text' if kind is str else 'a whole number'}")
+    if not _NAME.fullmatch(row["name"]):
+        raise InputError(f"name is {shown(row['name'])}; it takes up to 100 letters, digits and _.-")
+    hidden = row["hidden"] if row["hidden"] is None else _numbers(row["hidden"], "hidden")
+    returned, events = _number(row["returned"], "returned"), _numbers(row["events"], "events")
+    return Member(**{**row, "returned": returned, "events": events, "hidden": hidden})
 
 
-def _check_number(number: object, name: str) -> None:
+def _numbers(table: object, name: str) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise InputError(f"{name} is {shown(table)}; it takes a table of numbers")
+    return {key: _number(value, f"{name}.{key}") for key, value in table.items()}
+
+
+def _number(number: object, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
         raise InputError(f"{name} is {shown(number)}; it takes a number")
+    return float(number)

@@ -4,7 +4,7 @@ population ──> pool ──> agents ──> measured ──> report
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cochef.agents import pool
@@ -67,7 +67,8 @@ class BuildPool:
     @property
     def about(self) -> Mapping[str, Any]:
         """All settings."""
-        return asdict(replace(self, layout=None)) | {"layout": self.layout.fingerprint}  # pyright: ignore[reportArgumentType]
+        names = ("method", "keep", "mep", "first", "episodes", "seed")
+        return {name: getattr(self, name) for name in names} | {"layout": self.layout.fingerprint}
 
     def run(self, place: Place) -> None:
         """Choose, and copy."""

@@ -1,0 +1,120 @@
+"""Pools on disk say who is in them, and complain about what is not theirs."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+from cochef.agents import actor_critic, pool, storage
+from cochef.agents.pool import Member
+from cochef.agents.sizes import NetworkConfig
+from cochef.errors import InputError
+from cochef.kitchen import layouts
+from cochef.kitchen.constants import Action
+
+LAYOUT = layouts.get("cramped_room")
+SMALL = NetworkConfig(hidden=(4,))
+
+
+def policy(path, number, config=SMALL, layout=LAYOUT):
+    sight = actor_critic.kitchen_sight(layout, config.eyes)
+    network = actor_critic.actor(config, sight, len(Action), jax.random.key(number))
+    actor_critic.save(path, layout, config, network, {})
+    return storage.read(path)
+
+
+def member(name, number=0):
+    return Member(name, "mep", "abc", number, "final", 12.5, {"delivery": 1.5}, {"delivery": -10.0})
+
+
+@pytest.fixture
+def made(tmp_path):
+    entries = [(member(f"mep-{number:02}", number), policy(tmp_path / "agent", number)) for number in range(3)]
+    return pool.write(tmp_path / "pool", LAYOUT, entries)
+
+
+def test_a_pool_is_read_as_it_was_written(made):
+    found = pool.read(made.directory)
+    assert found.members == made.members
+    assert found.layout == LAYOUT
+    assert [one.member for one in found.members] == [0, 1, 2]
+
+
+def test_the_policies_of_a_pool_are_stacked_in_its_order(made):
+    stacked = made.networks()
+    for number, one in enumerate(made.members):
+        own = made.load(one).network
+        assert np.array_equal(stacked.layers[0].weight[number], own.layers[0].weight)
+
+
+def test_pools_are_merged_and_names_stay_different(made, tmp_path):
+    both = pool.merge(tmp_path / "both", [made, made])
+    assert [one.name for one in both.members][:4] == ["mep-00", "mep-01", "mep-02", "mep-00-2"]
+    assert pool.read(tmp_path / "both").networks().head.bias.shape[0] == 6
+
+
+def test_pools_of_different_kitchens_are_not_merged(made, tmp_path):
+    ring = layouts.get("coordination_ring")
+    other = pool.write(tmp_path / "ring", ring, [(member("x"), policy(tmp_path / "a", 0, layout=ring))])
+    with pytest.raises(InputError, match="cramped_room, coordination_ring"):
+        pool.merge(tmp_path / "both", [made, other])
+
+
+def test_policies_of_another_form_cannot_be_stacked(tmp_path):
+    entries = [(member("a"), policy(tmp_path / "a", 0)), (member("b"), policy(tmp_path / "b", 0, NetworkConfig()))]
+    files = pool.write(tmp_path / "pool", LAYOUT, entries)
+    with pytest.raises(InputError, match="another form than that of a"):
+        files.networks()
+
+
+def test_nobody_or_the_same_name_twice_makes_no_pool(tmp_path):
+    with pytest.raises(InputError, match="nobody in it"):
+        pool.write(tmp_path / "pool", LAYOUT, [])
+    entry = (member("a"), policy(tmp_path / "a", 0))
+    with pytest.raises(InputError, match="'a' twice"):
+        pool.write(tmp_path / "pool", LAYOUT, [entry, entry])
+
+
+def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
+    other = tmp_path / "agent"
+    policy(other, 77)
+    made.path(made.members[1]).write_bytes(other.read_bytes())
+    with pytest.raises(InputError, match=r"not the file that pool\.json tells of"):
+        made.networks()
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda table: table.update(members=[]), "it takes a list"),
+        (lambda table: table.update(members=[{"name": "x"}]), "it takes a table with name"),
+        (lambda table: table["members"][0].update(name="../x"), "name is '../x'"),
+        (lambda table: table["members"][0].update(returned="much"), "returned is 'much'"),
+        (lambda table: table["members"][0].update(events={"delivery": None}), "events.delivery is None"),
+        (lambda table: table["members"][0].update(member=1.5), "member is 1.5"),
+        (lambda table: table.update(fingerprint="0"), "another kitchen"),
+        (lambda table: table.update(layout="nowhere"), "nowhere"),
+        (lambda table: table.pop("layout"), "not the index of a pool"),
+    ],
+)
+def test_a_damaged_index_is_refused_with_what_is_wrong(made, change, complaint):
+    path = made.directory / pool.INDEX
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+    with pytest.raises(InputError, match=complaint) as refused:
+        pool.read(made.directory)
+    assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000])
+def test_an_index_that_is_no_table_is_refused(made, content):
+    (made.directory / pool.INDEX).write_bytes(content)
+    with pytest.raises(InputError, match=r"pool\.json"):
+        pool.read(made.directory)
+
+
+def test_a_directory_without_a_pool_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        pool.read(tmp_path)

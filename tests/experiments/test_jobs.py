@@ -1,0 +1,112 @@
+"""Jobs are done once, in order, by one process, and go on where they were."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+from cochef.errors import InputError
+from cochef.experiments.engines import Local
+from cochef.experiments.jobs import Job, Store, in_order, overview
+
+LOG = []
+
+
+@dataclass(frozen=True)
+class Write:
+    """A task that writes a word, and all that it needs, to a file."""
+
+    word: str
+    about: dict = field(default_factory=dict)
+    fails: bool = False
+    kind: str = "write"
+
+    @property
+    def label(self):
+        return self.word
+
+    def run(self, place):
+        LOG.append(self.word)
+        before = "".join((path / "text").read_text() for path in place.needs.values())
+        if self.fails:
+            raise KeyboardInterrupt
+        (place.directory / "text").write_text(before + self.word)
+
+
+@pytest.fixture(autouse=True)
+def log():
+    LOG.clear()
+    return LOG
+
+
+def run(goal, root):
+    Local().run(in_order([goal]), Store(root), lambda _: [], lambda _: None)
+
+
+def graph(fails=False, **about):
+    first = Job(Write("a", about))
+    shared = Job(Write("b", {"of": 1}), {"first": first})
+    return Job(Write("d", fails=fails), {"left": shared, "right": Job(Write("c", {"of": 2}), {"first": first})})
+
+
+def test_every_job_is_done_once_after_those_it_needs(tmp_path, log):
+    run(graph(), tmp_path)
+    assert log == ["a", "b", "c", "d"]
+    assert (Store(tmp_path).directory(graph()) / "text").read_text() == "abacd"
+
+
+def test_what_is_done_is_not_done_again(tmp_path, log):
+    run(graph(), tmp_path)
+    run(graph(), tmp_path)
+    assert log == ["a", "b", "c", "d"]
+
+
+def test_another_setting_makes_another_job_of_all_that_depend_on_it(tmp_path, log):
+    run(graph(), tmp_path)
+    run(graph(x=1), tmp_path)
+    assert log == ["a", "b", "c", "d"] * 2
+    assert graph().address != graph(x=1).address
+
+
+def test_jobs_that_are_the_same_are_shared_between_goals(log):
+    assert [job.task.word for job in in_order([graph(), graph()])] == ["a", "b", "c", "d"]
+
+
+def test_after_a_stop_only_what_is_left_is_done(tmp_path, log):
+    with pytest.raises(KeyboardInterrupt):
+        run(graph(fails=True), tmp_path)
+    run(graph(), tmp_path)
+    assert log == ["a", "b", "c", "d", "d"]
+
+
+def test_the_overview_shows_what_is_done_and_what_waits(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(graph(fails=True), tmp_path)
+    rows = overview(tmp_path)
+    assert [row.state for row in rows] == ["done", "done", "done", "waiting"]
+    assert [len(row.needs) for row in rows] == [0, 1, 1, 2]
+
+
+def test_an_overview_of_nothing_says_so(tmp_path):
+    with pytest.raises(InputError, match="no jobs in it"):
+        overview(tmp_path)
+
+
+def test_a_damaged_end_is_named(tmp_path):
+    run(graph(), tmp_path)
+    path = Store(tmp_path).directory(graph()) / "done.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"done\.json: damaged"):
+        run(graph(), tmp_path)
+
+
+def test_a_second_process_on_the_same_directory_says_so(tmp_path):
+    program = """
+import sys, pathlib
+from cochef.experiments.jobs import Store
+Store(pathlib.Path(sys.argv[1])).alone().__enter__()
+"""
+    with Store(tmp_path).alone():
+        other = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=False)
+    assert "another process runs jobs here" in other.stderr

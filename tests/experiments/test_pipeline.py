@@ -1,0 +1,170 @@
+"""From nothing to a report, in the smallest kitchen with the smallest settings."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from cochef.agents import pool
+from cochef.errors import InputError
+from cochef.experiments import pipeline
+from cochef.experiments.jobs import Store, in_order
+from cochef.kitchen import layouts
+from cochef.learning import runs
+from tests.learning.small_runs import KITCHEN, bits
+
+COMMAND = ["--method", "hsp", "fcp", "--preset", "smoke"]
+
+
+PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
+
+
+def cochef(*words):
+    return subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
+    path.write_text(KITCHEN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(kitchen, tmp_path_factory):
+    root = tmp_path_factory.mktemp("runs")
+    done = cochef("run", "--layout", kitchen, *COMMAND, "--out", root)
+    assert done.returncode == 0, done.stderr
+    return root, done.stdout
+
+
+def goal(kitchen):
+    return pipeline.jobs(layouts.get(str(kitchen)), ("hsp", "fcp"), "smoke")
+
+
+def directories(root, kitchen):
+    store = Store(root)
+    return {name: store.directory(job) for name, job in goal(kitchen).needs.items()} | {
+        "report": store.directory(goal(kitchen))
+    }
+
+
+def test_the_run_ends_with_the_table_the_report_and_how_to_watch(finished):
+    _, told = finished
+    assert "hsp" in told and "fcp" in told and "script:delivery" in told
+    assert "report.html" in told and "cochef watch --layout" in told
+
+
+def test_the_report_has_tables_curves_and_films_that_exist(finished, kitchen):
+    report = directories(finished[0], kitchen)["report"]
+    page, document = (report / "report.html").read_text(), (report / "report.md").read_text()
+    pictures = [part.split('"')[0] for part in page.split('<img src="')[1:]]
+    assert sum(name.endswith(".gif") for name in pictures) == 4
+    for name in pictures:
+        assert (report / name).stat().st_size > 0 and name in document
+    rows = json.loads((report / "tables.json").read_text())
+    assert {(row["agent"], row["seat"]) for row in rows} == {(a, s) for a in ("hsp", "fcp") for s in (None, 0, 1)}
+
+
+def test_the_pool_of_hsp_has_biased_policies_and_three_levels_of_mep(finished, kitchen):
+    files = pool.read(directories(finished[0], kitchen)["hsp-pool"], layouts.get(str(kitchen)))
+    assert [member.level for member in files.members] == ["final", "init", "mid", "final"]
+    assert files.members[0].hidden is not None
+    assert {member.method for member in files.members} == {"hsp", "mep"}
+
+
+def test_the_return_with_every_partner_is_logged(finished, kitchen):
+    lines = runs.metrics(directories(finished[0], kitchen)["hsp-agents"])
+    assert np.array([line["partners"] for line in lines]).shape == (12, 2, 4)
+
+
+def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(finished, kitchen):
+    root, _ = finished
+    before = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
+    done = cochef("run", "--layout", kitchen, "--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
+    assert done.returncode == 0, done.stderr
+    after = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
+    assert {path: after[path] for path in before} == before
+    new = {path.parent.name.rsplit("-", 1)[0] for path in after.keys() - before.keys()}
+    assert new == {"pool-mep-narrow", "agents-mep-narrow", "measured-mep-narrow", "report-hsp-fcp-mep-narrow"}
+
+
+def test_status_shows_every_job(finished):
+    told = cochef("status", "--out", finished[0])
+    assert told.returncode == 0
+    assert told.stdout.count("done") == len(list(finished[0].glob("jobs/*")))
+
+
+def test_pools_are_listed(finished):
+    told = cochef("pool", "list", finished[0])
+    assert told.returncode == 2 and "narrow" in told.stderr  # a kitchen of one's own is known by its file alone
+
+
+@pytest.mark.parametrize(
+    ("methods", "preset", "seeds", "complaint"),
+    [
+        ((), "smoke", None, "each once"),
+        (("hsp", "hsp"), "smoke", None, "each once"),
+        (("xyz",), "smoke", None, "xyz"),
+        (("hsp",), "huge", None, "unknown preset 'huge'"),
+        (("hsp",), "smoke", 0, "seeds is 0"),
+    ],
+)
+def test_bad_wishes_are_refused(methods, preset, seeds, complaint):
+    with pytest.raises(InputError, match=complaint):
+        pipeline.jobs(layouts.get("cramped_room"), methods, preset, seeds)
+
+
+def worker(kitchen, root):
+    words = ["run", "--layout", str(kitchen), *COMMAND, "--out", str(root)]
+    return subprocess.Popen([*PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.long
+def test_killed_in_every_stage_it_goes_on_and_ends_with_the_same_agents(finished, kitchen, tmp_path):
+    """Each attempt is killed while another job of the graph is under way, a moment after it has begun."""
+    moments = np.random.default_rng(0)
+    store, killed = Store(tmp_path), set()
+    jobs = in_order([goal(kitchen)])
+    for _ in jobs:
+        process = worker(kitchen, tmp_path)
+        while process.poll() is None and not (set(jobs_begun(store, jobs)) - killed):
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0.0, 0.5))
+        if process.poll() is None:
+            killed |= set(jobs_begun(store, jobs))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert len(killed) >= len(jobs) - 2
+    process = worker(kitchen, tmp_path)
+    complaint = process.communicate()[1]
+    assert process.returncode == 0, complaint
+    for name in ("hsp-agents", "fcp-agents"):
+        whole, broken = (directories(root, kitchen)[name] for root in (finished[0], tmp_path))
+        for path in sorted((whole / runs.AGENTS).iterdir()):
+            assert bits(path) == bits(broken / runs.AGENTS / path.name)
+    one, other = (directories(root, kitchen)["hsp-measured"] / "episodes.csv" for root in (finished[0], tmp_path))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def jobs_begun(store, jobs):
+    """Jobs that have more than their description."""
+    for job in jobs:
+        directory = store.directory(job)
+        if directory.exists() and len(list(directory.iterdir())) > 1:
+            yield job.address
+
+
+def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, tmp_path):
+    first = worker(kitchen, tmp_path)
+    while first.poll() is None and not (tmp_path / "jobs").exists():
+        time.sleep(0.05)
+    second = cochef("run", "--layout", kitchen, *COMMAND, "--out", tmp_path)
+    first.kill()
+    first.communicate()
+    assert second.returncode == 2
+    assert "another process runs jobs here" in second.stderr
