@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents import cloned, storage
+from cochef.agents import cloned, shipped, storage
 from cochef.agents.names import load
 from cochef.human.games import Split, games
 from cochef.kitchen import layouts
@@ -71,19 +71,19 @@ def test_a_clone_samples_by_its_probabilities_unless_it_is_greedy():
     assert shares == pytest.approx(np.exp(log_odds), abs=0.05)
 
 
-@pytest.mark.parametrize("kind", cloned.SHIPPED)
+@pytest.mark.parametrize("kind", shipped.CLONES)
 def test_a_clone_ships_for_every_kitchen_that_people_played(kind):
-    assert cloned.layouts_of(kind) == PLAYED
+    assert shipped.layouts_of(kind) == PLAYED
     for name in PLAYED:
         agent = load(f"{kind}:{name}", layouts.get(name))
         assert isinstance(agent, cloned.Clone)
-        assert cloned.shipped_path(kind, name).stat().st_size < 100_000
+        assert shipped.path(kind, name).stat().st_size < 100_000
 
 
 @pytest.mark.parametrize("name", PLAYED)
 @pytest.mark.parametrize(("kind", "split"), [("human-proxy", Split.TEST), ("human-clone", Split.TRAIN)])
 def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_baselines(kind, split, name):
-    card, _ = storage.read(cloned.shipped_path(kind, name))
+    card, _ = storage.read(shipped.path(kind, name))
     report, config = card.about["report"], card.about["config"]
     assert (report["layout"], report["split"]) == (name, split.value)
     assert report["examples"] == 2 * sum(len(game.actions) for game in games(name, split))

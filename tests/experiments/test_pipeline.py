@@ -99,9 +99,13 @@ def test_status_shows_every_job(finished):
     assert told.stdout.count("done") == len(list(finished[0].glob("jobs/*")))
 
 
-def test_pools_are_listed(finished):
+def test_pools_are_listed_and_shown(finished, kitchen, tmp_path):
     told = cochef("pool", "list", finished[0])
-    assert told.returncode == 2 and "narrow" in told.stderr  # a kitchen of one's own is known by its file alone
+    assert told.returncode == 0 and told.stdout.count("narrow") >= 2
+    made = directories(finished[0], kitchen)["hsp-pool"]
+    told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.png")
+    assert told.returncode == 0 and "biased-0" in told.stdout and "mep-00-init" in told.stdout
+    assert (tmp_path / "pool.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Clones of people: networks that imitate the players of recorded games (Carroll et al. 2019)."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +19,6 @@ from cochef.kitchen.state import State
 from cochef.pytree import pytree
 
 KIND = "clone"
-SHIPPED = {
-    "human-proxy": "imitates the people of the test half of the human games; for measuring",
-    "human-clone": "imitates the people of the train half of the human games",
-}
-
 _STUCK = 3  # states on one spot after which the actions tried there are ruled out
 _NO_SPOT = -1
 
@@ -97,25 +90,3 @@ def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: 
         raise InputError(f"{path}: {error}") from None
     skeleton = eqx.filter_eval_shape(Imitation, hidden, jax.random.key(0))
     return Clone(storage.fill(skeleton, tensors, path), layout, greedy)
-
-
-def shipped_path(kind: str, layout: str) -> Path:
-    """Where a shipped clone stands."""
-    return Path(str(resources.files("cochef.agents") / "data")) / f"{kind}-{layout}{storage.SUFFIX}"
-
-
-@cache
-def layouts_of(kind: str) -> tuple[str, ...]:
-    """The kitchens for which a kind of clone ships."""
-    paths = shipped_path(kind, "any").parent.glob(f"{kind}-*{storage.SUFFIX}")
-    return tuple(sorted(path.stem.removeprefix(f"{kind}-") for path in paths))
-
-
-def shipped(kind: str, where: str, layout: Layout, *, greedy: bool = False) -> Clone:
-    """The shipped clone of a kitchen's players."""
-    if where not in layouts_of(kind):
-        raise InputError(f"no {kind} for {where!r}; there are: {', '.join(layouts_of(kind)) or 'none'}")
-    path = shipped_path(kind, where)
-    card, tensors = storage.read(path)
-    storage.check_kitchen(card, layout, path)
-    return build(card, tensors, layout, path, greedy=greedy)

@@ -3,6 +3,7 @@
 random, stay                           the simplest
 script:onion_placement                 a scripted person
 human-proxy:LAYOUT, human-clone:LAYOUT a clone of people, from the test or the train half of the games
+hsp:LAYOUT, fcp:LAYOUT                 an agent that a method made, as far as it ships
 path/to/agent.safetensors              a trained agent; the ending may be left out
 
 NAME@noise=0.1,idle=3                  does anything at random one time in ten; stays 3 steps before each action
@@ -12,7 +13,7 @@ NAME@noise=0.1,idle=3                  does anything at random one time in ten; 
 import math
 from pathlib import Path
 
-from cochef.agents import actor_critic, cloned, scripted, storage
+from cochef.agents import actor_critic, cloned, scripted, shipped, storage
 from cochef.agents.agent import Agent, Random, Stay
 from cochef.agents.modified import Mixture, Noisy, Slow
 from cochef.errors import InputError, shown
@@ -23,7 +24,9 @@ MAX_IDLE = 100
 
 _KINDS = {cloned.KIND: cloned.build, actor_critic.KIND: actor_critic.build}
 _SCRIPT = "script:"
-_HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, or the path of an agent file"
+_HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, hsp:LAYOUT, or a path of an agent file"
+    "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, hsp:LAYOUT, or the path of an agent file"
+)
 
 
 def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
@@ -68,8 +71,8 @@ def _plain(name: str, layout: Layout, greedy: bool) -> Agent:
     if name.startswith(_SCRIPT):
         return scripted.script(name.removeprefix(_SCRIPT), layout)
     kind, _, where = name.partition(":")
-    if kind in cloned.SHIPPED:
-        return cloned.shipped(kind, where, layout, greedy=greedy)
+    if kind in shipped.KINDS:
+        return _from_file(shipped.find(kind, where), layout, greedy)
     path = _file(name) or (Path(name) if name.endswith(storage.SUFFIX) else None)
     if path:
         return _from_file(path, layout, greedy)

@@ -50,6 +50,15 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Index:
+    """What a pool says about itself."""
+
+    layout: str
+    fingerprint: str
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
 class PoolFiles:
     """A pool in its directory."""
 
@@ -109,22 +118,32 @@ def write(directory: Path, layout: Layout, members: Sequence[tuple[Member, Agent
 
 def read(directory: Path, layout: Layout | None = None) -> PoolFiles:
     """The pool in a directory; its policies are read when they are needed. Own kitchens must be given."""
+    index = read_index(directory)
+    try:
+        layout = layout or layouts.get(index.layout)
+        if index.fingerprint != layout.fingerprint:
+            raise InputError(f"made for another kitchen than {layout.name}")
+    except InputError as error:
+        raise InputError(f"{directory / INDEX}: {error}") from None
+    return PoolFiles(directory, layout, index.members)
+
+
+def read_index(directory: Path) -> Index:
+    """What a pool says about itself."""
     path = directory / INDEX
     content = read_limited(path, MAX_BYTES, f"a pool ({INDEX} is missing)")
     try:
         table = json.loads(content)
-        rows = table["members"]
-        layout = layout or layouts.get(table["layout"])
+        rows, layout, fingerprint = table["members"], table["layout"], table["fingerprint"]
         if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_MEMBERS:
             raise InputError(f"members is {shown(rows)}; it takes a list of 1 to {MAX_MEMBERS}")
-        members = tuple(_member(row) for row in rows)
-        if table["fingerprint"] != layout.fingerprint:
-            raise InputError(f"made for another kitchen called {layout.name}")
+        if not isinstance(layout, str) or not isinstance(fingerprint, str):
+            raise InputError(f"the kitchen is {shown(layout)}, {shown(fingerprint)}; it takes a name and a fingerprint")
+        return Index(layout, fingerprint, tuple(_member(row) for row in rows))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: not the index of a pool ({type(error).__name__}: {error})") from error
-    return PoolFiles(directory, layout, members)
 
 
 def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:

@@ -15,18 +15,18 @@ class Partners:
 
     def run(self) -> int:
         """Print the table."""
-        from cochef.agents import cloned, scripted
+        from cochef.agents import scripted, shipped
         from cochef.kitchen import layouts
 
         shown = [layouts.get(self.layout)] if self.layout else [layouts.get(name) for name in layouts.names()]
-        table = Table("name", "what it does", "where", title="Partners, for evaluation only", show_lines=True)
+        table = Table("name", "what it does", "where", title="Partners and agents that ship", show_lines=True)
         for name, script in scripted.SCRIPTS.items():
             where = [layout.name for layout in shown if scripted.applies(script, layout)]
             if where:
                 everywhere = len(where) == len(shown) and len(shown) > 1
                 table.add_row(f"script:{name}", script.about, "everywhere" if everywhere else ", ".join(where))
-        for kind, about in cloned.SHIPPED.items():
-            where = [layout.name for layout in shown if layout.name in cloned.layouts_of(kind)]
+        for kind, about in shipped.KINDS.items():
+            where = [layout.name for layout in shown if layout.name in shipped.layouts_of(kind)]
             if where:
                 table.add_row(f"{kind}:LAYOUT", about, ", ".join(where))
         Console().print(table)

@@ -17,6 +17,8 @@ class ShowPool:
 
     directory: Annotated[Path, tyro.conf.Positional]
     """The directory of a pool: a `pool-...` job of `cochef run`, or what was merged."""
+    layout: str | None = None
+    """The path of the layout file, if the kitchen does not ship with the package."""
     picture: Path | None = None
     """Draw what everybody does to this file; DIRECTORY/pool.png if not given."""
 
@@ -25,8 +27,9 @@ class ShowPool:
         from cochef.agents import pool
         from cochef.evaluation import plots
         from cochef.experiments import pools
+        from cochef.kitchen import layouts
 
-        files = pool.read(self.directory)
+        files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
         rows = pools.describe(files)
         table = Table(title=f"{files.layout.name}: {len(rows)} policies")
         for heading in rows[0]:
@@ -59,10 +62,10 @@ class ListPools:
             raise InputError(f"{self.root}: no pools below it; `cochef run` makes them")
         table = Table("pool", "kitchen", "policies", "of them biased", "mean return")
         for path in paths:
-            files = pool.read(path.parent)
-            biased = sum(member.hidden is not None for member in files.members)
-            mean = sum(member.returned for member in files.members) / len(files.members)
-            table.add_row(str(path.parent), files.layout.name, str(len(files.members)), str(biased), f"{mean:.0f}")
+            index = pool.read_index(path.parent)
+            biased = sum(member.hidden is not None for member in index.members)
+            mean = sum(member.returned for member in index.members) / len(index.members)
+            table.add_row(str(path.parent), index.layout, str(len(index.members)), str(biased), f"{mean:.0f}")
         Console(highlight=False).print(table)
         return 0
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import cochef
-from cochef.agents import cloned, names, scripted
+from cochef.agents import names, scripted, shipped
 from cochef.errors import InputError
 from cochef.evaluation.behaviours import OBSERVING, Behaviour, counted_events, counts
 from cochef.evaluation.records import Records, joined
@@ -48,7 +48,7 @@ def players(texts: Iterable[str]) -> list[Player]:
 
 def unseen_partners(layout: Layout) -> list[str]:
     """All the partners of a kitchen that nobody trains with: its scripts, and the human proxy if there is one."""
-    proxies = [name for name in cloned.layouts_of("human-proxy") if layouts.is_shipped(layout, name)]
+    proxies = [name for name in shipped.layouts_of("human-proxy") if layouts.is_shipped(layout, name)]
     return [f"script:{name}" for name in scripted.names_for(layout)] + [f"human-proxy:{name}" for name in proxies]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from cochef.agents import cloned
+from cochef.agents.names import load
 from cochef.evaluation.behaviours import self_cooking, self_delivery
 from cochef.evaluation.tables import Table
 from cochef.human.games import games, replay
@@ -49,7 +49,7 @@ def shares(events: np.ndarray) -> Shares:
 def compare(layout: Layout, *, episodes: int = 100, steps: int = 400, seed: int = 0) -> Likeness:
     """All games that people played in a kitchen, and as many episodes of its proxy with itself as asked for."""
     people = np.stack([replay(game).outcomes.events.sum(axis=0) for game in games(layout.name)])
-    proxy = cloned.shipped("human-proxy", layout.name, layout)
+    proxy = load(f"human-proxy:{layout.name}", layout)
     kitchen = dataclasses.replace(layout, horizon=steps)
     played = jax.device_get(watch(kitchen, (proxy,), ((0, 0, episodes),), jax.random.key(seed)))
     return Likeness(layout.name, shares(people), shares(played.events))

@@ -109,7 +109,8 @@ def event_space(
     for number, member in enumerate(chosen, start=1):
         space.annotate(str(number), places[member], ha="center", va="center", fontsize=8)
         space.annotate(_favourite(hidden[member]), places[member], (9, 5), textcoords="offset points", fontsize=7)
-    space.set(title=f"{title}: what biased policies do", xticks=[], yticks=[])
+    space.set(title=f"{title}: what policies do", xticks=[], yticks=[])
+    space.margins(x=0.16, y=0.06)
     space.legend(loc="best", fontsize=8)
     table.imshow(scaled[np.ix_(order, shown)], cmap="Blues", aspect="auto", vmin=0, vmax=1)
     for row, member in enumerate(order):
