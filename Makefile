@@ -8,10 +8,8 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 -
 .PHONY: run test test-long check bench golden lock clean
 
 run: .venv/ready-to-run
-	$(BIN)/cochef bench kitchen --quick
-	$(BIN)/cochef watch --layout counter_circuit --agents script:onion_to_middle_counter \
-		script:onion_placement_and_delivery --out out/episode.gif
-	@echo "A rendered episode is in out/episode.gif. More: $(BIN)/cochef --help"
+	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick
+	@echo "Who adapts to a person who likes tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
 
 test: check
 	$(BIN)/pytest -n 2 --dist loadscope -m "not long"

@@ -24,9 +24,7 @@ MAX_IDLE = 100
 
 _KINDS = {cloned.KIND: cloned.build, actor_critic.KIND: actor_critic.build}
 _SCRIPT = "script:"
-_HELP = "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, hsp:LAYOUT, or a path of an agent file"
-    "known: random, stay, script:NAME, human-proxy:LAYOUT, human-clone:LAYOUT, hsp:LAYOUT, or the path of an agent file"
-)
+_HELP = "known: random, stay, script:NAME, KIND:LAYOUT (see `cochef partners`), or the path of an agent file"
 
 
 def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
