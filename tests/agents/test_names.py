@@ -71,7 +71,7 @@ def test_greedy_reaches_the_networks(agent_file):
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("nobody", "unknown agent 'nobody'; known: random, stay, script:NAME, human-proxy:LAYOUT, "),
+        ("nobody", "unknown agent 'nobody'; known: random, stay, script:NAME, KIND:LAYOUT"),
         ("", "unknown agent ''; known: "),
         ("@noise=1", "unknown agent ''; known: "),
         ("script:nobody", "unknown script 'nobody'; known: onion_placement, "),
