@@ -18,6 +18,7 @@ from cochef.cli.pools import Pools
 from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
 from cochef.cli.run import Run, Status
+from cochef.cli.ship import Ship
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Run, tyro.conf.subcommand("run")]
     | Annotated[Status, tyro.conf.subcommand("status")]
     | Annotated[Pools, tyro.conf.subcommand("pool")]
+    | Annotated[Ship, tyro.conf.subcommand("ship")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Preferences, tyro.conf.subcommand("preferences")]
