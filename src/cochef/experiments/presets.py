@@ -86,10 +86,12 @@ _MEMORY = replace(TrainingConfig().network, memory=64)
 _LAPTOP_ADAPTIVE = TrainingConfig(
     kitchens=144,
     steps=50,
-    total=5_000_000,
+    scattered=0.0,
+    total=8_000_000,
     minibatches=5,
-    entropy=Schedule(0.03, 0.01, 5_000_000),
-    shaping=Schedule(1.0, 0.0, 5_000_000),
+    learning_rate=Schedule(2e-3, 3e-4, 8_000_000),
+    entropy=Schedule(0.02, 0.005, 8_000_000),
+    shaping=Schedule(1.0, 0.0, 8_000_000),
     network=_MEMORY,
 )
 
