@@ -172,3 +172,35 @@ def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, 
     first.communicate()
     assert second.returncode == 2
     assert "another process runs jobs here" in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "members", "kept", "mep"),
+    [
+        ("paper", "hsp", 36, 18, 6),
+        ("no-mep", "hsp", 36, None, 0),
+        ("no-filter", "hsp", 36, None, 6),
+        ("double", "fcp", 24, None, 0),
+        ("double", "hsp", 36, 36, 12),
+    ],
+)
+def test_the_papers_variants_of_pools(name, method, members, kept, mep):
+    goal = pipeline.jobs(layouts.get("cramped_room"), (method,), pool_name=name)
+    build = goal.needs[f"{method}-pool"].task
+    assert goal.needs[f"{method}-population"].task.population.members == members
+    assert (build.keep, build.mep) == (kept, mep)
+    assert ("mep" in goal.needs[f"{method}-pool"].needs) == bool(mep)
+
+
+def test_an_unknown_pool_or_sampling_is_refused():
+    with pytest.raises(InputError, match="unknown pool 'tiny'"):
+        pipeline.jobs(layouts.get("cramped_room"), ("hsp",), pool_name="tiny")
+    with pytest.raises(InputError, match="sampling is 'rare'"):
+        pipeline.jobs(layouts.get("cramped_room"), ("hsp",), sampling="rare")
+
+
+def test_kitchens_are_as_many_for_every_partner_of_any_pool():
+    adaptation = pipeline.jobs(layouts.get("cramped_room"), ("hsp",)).needs["hsp-agents"].task.adaptation
+    for partners in (18, 36, 54, 72):
+        kitchens = adaptation.fitted(partners).stage.training.kitchens
+        assert kitchens % partners == 0 and 144 <= kitchens < 144 + partners

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from cochef.cli.seeds import check_seed
 from cochef.cli.train import INTERRUPTED, Watching
-from cochef.experiments.presets import PresetName, RunMethod
+from cochef.experiments.presets import PoolName, PresetName, RunMethod
 
 TRAINING = ("population", "agents")
 
@@ -30,6 +31,10 @@ class Run:
     """Adaptive agents a method; the preset's number if not given."""
     seed: int = 0
     """Where all randomness comes from."""
+    pool: PoolName = "paper"
+    """Who is in the pools: as in the paper, HSP's without MEP policies and filter, without filter, or all doubled."""
+    sampling: Literal["stratified", "uniform", "prioritised"] | None = None
+    """How agents meet the policies of a pool; as the preset has it if not given."""
     out: Path = Path("runs")
     """Where all jobs and their results are."""
 
@@ -47,7 +52,7 @@ class Run:
         from cochef.kitchen import layouts
 
         layout = layouts.get(self.layout)
-        goal = pipeline.jobs(layout, self.method, self.preset, self.seeds, self.seed)
+        goal = pipeline.jobs(layout, self.method, self.preset, self.seeds, self.seed, self.pool, self.sampling)
         plan, store = jobs.in_order([goal]), jobs.Store(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         try:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,14 @@ class Adaptation:
         if self.stage.seeds < 1:
             raise InputError(f"seeds is {shown(self.stage.seeds)}; it takes a whole number from 1")
 
+    def fitted(self, partners: int) -> "Adaptation":
+        """The same with as many kitchens for every partner, if they take turns: at least as many as were asked for."""
+        training = self.stage.training
+        if Sampling(self.stage.sampling) is not Sampling.STRATIFIED:
+            return self
+        kitchens = -(-training.kitchens // partners) * partners
+        return replace(self, stage=replace(self.stage, training=replace(training, kitchens=kitchens)))
+
     def trainer(self, files: PoolFiles) -> Trainer:
         """The agents, ready to learn."""
         pool = Pool(files.networks(), Sampling(self.stage.sampling), Identity(self.stage.identity))
@@ -70,7 +78,7 @@ def train(
     tell: Tell = print,
 ) -> Training:
     """The agents at the end of their training, with pictures of how it went, also with every policy of the pool."""
-    layout = files.layout
+    layout, adaptation = files.layout, adaptation.fitted(len(files.members))
     about = adaptation.about | {
         "layout": layout.name,
         "fingerprint": layout.fingerprint,

@@ -153,7 +153,13 @@ class Measure:
 
 
 def jobs(
-    layout: Layout, methods: Sequence[str], preset: str = "laptop", seeds: int | None = None, seed: int = 0
+    layout: Layout,
+    methods: Sequence[str],
+    preset: str = "laptop",
+    seeds: int | None = None,
+    seed: int = 0,
+    pool_name: str = "paper",
+    sampling: str | None = None,
 ) -> Job:
     """The report on some methods in a kitchen, with all that it needs."""
     if preset not in PRESETS:
@@ -161,11 +167,10 @@ def jobs(
     unknown = [method for method in methods if method not in RUN_METHODS]
     if unknown or not methods or len(set(methods)) < len(methods):
         raise InputError(f"methods {shown(list(methods))}; it takes some of {', '.join(RUN_METHODS)}, each once")
-    settings = PRESETS[preset]
-    if seeds is not None:
-        if seeds < 1:
-            raise InputError(f"seeds is {shown(seeds)}; it takes a whole number from 1")
-        settings = replace(settings, adaptive=replace(settings.adaptive, seeds=seeds))
+    settings = PRESETS[preset].with_pool(pool_name)
+    stage = settings.adaptive
+    stage = replace(stage, seeds=stage.seeds if seeds is None else seeds, sampling=sampling or stage.sampling)
+    settings = replace(settings, adaptive=stage)
     needs: dict[str, Job] = {}
     for method in methods:
         needs |= {f"{method}-{name}": job for name, job in _method(method, layout, preset, settings, seed).items()}
@@ -175,19 +180,19 @@ def jobs(
 def _method(method: str, layout: Layout, preset: str, settings: Preset, seed: int) -> dict[str, Job]:
     """All jobs of a method: population (mep), pool, agents, measured."""
 
-    def grown(name: str, members: int | None = None) -> Job:
+    def grown(name: str, members: int) -> Job:
         return Job(TrainPopulation(populations.population(name, layout, preset, seed, members)))
 
+    adapt = Adaptation(settings.adaptive, utilities.shipped(layout), seed)
     if method == "sp":
         agents = grown("selfplay", settings.adaptive.seeds)
         return {"agents": agents, "measured": _measured(method, layout, settings, seed, agents)}
-    found = {"population": grown(method)}
+    found = {"population": grown(method, settings.members[method])}
     build = BuildPool(method, layout, episodes=settings.episodes, seed=seed)
     if method == "hsp":
         build = replace(build, keep=settings.kept, mep=settings.mep)
-        found |= {"mep": grown("mep")} if settings.mep else {}
+        found |= {"mep": grown("mep", settings.members["mep"])} if settings.mep else {}
     made = Job(build, dict(found))
-    adapt = Adaptation(settings.adaptive, utilities.shipped(layout), seed)
     agents = Job(TrainAgents(method, layout, adapt), {"pool": made})
     return found | {"pool": made, "agents": agents, "measured": _measured(method, layout, settings, seed, agents)}
 

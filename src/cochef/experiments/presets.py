@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.errors import InputError, shown
 from cochef.learning.config import Schedule, TrainingConfig
 
 Method = Literal["selfplay", "fcp", "mep", "trajdiv", "hsp"]
@@ -12,6 +13,8 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 RunMethod = Literal["hsp", "fcp", "mep", "trajdiv", "sp"]
 RUN_METHODS: tuple[str, ...] = get_args(RunMethod)
+
+PoolName = Literal["paper", "no-mep", "no-filter", "double"]
 
 PresetName = Literal["smoke", "quick", "laptop", "paper"]
 
@@ -36,12 +39,27 @@ class Preset:
     training: TrainingConfig
     members: Mapping[str, int]
     adaptive: SecondStage
-    kept: int = 18
-    """Biased policies that the filter of HSP keeps."""
+    kept: int | None = 18
+    """Biased policies that the filter of HSP keeps; all if None."""
     mep: int = 6
     """MEP policies, three levels of each, in the pool of HSP."""
     episodes: int = 100
     """Episodes of a pair in a seat, when policies are counted and agents are measured."""
+
+    def with_pool(self, name: str) -> "Preset":
+        """The same with another kind of pool: HSP's without MEP (and filter), without filter, or all doubled."""
+        match name:
+            case "paper":
+                return self
+            case "no-mep":
+                return replace(self, kept=None, mep=0)
+            case "no-filter":
+                return replace(self, kept=None)
+            case "double":
+                members = {method: number if method == "hsp" else 2 * number for method, number in self.members.items()}
+                kept = None if self.kept is None else min(2 * self.kept, self.members["hsp"])
+                return replace(self, members=members, kept=kept, mep=2 * self.mep)
+        raise InputError(f"unknown pool {shown(name)}; known: {', '.join(get_args(PoolName))}")
 
 
 _PAPER_MEMBERS = {"selfplay": 1, "fcp": 12, "mep": 12, "trajdiv": 12, "hsp": 36}
