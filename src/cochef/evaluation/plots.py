@@ -132,7 +132,7 @@ def partner_returns(lines: Sequence[Mapping[str, Any]], names: Sequence[str], ti
     steps = np.array([line["steps"] for line in lines])
     returns = np.array([line["partners"] for line in lines]).mean(axis=1)
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-    kinds = {name: _kind(name) for name in names}
+    kinds = {name: kind(name) for name in names}
     groups = list(dict.fromkeys(kinds.values()))
     colours = plt.get_cmap("tab10")(np.arange(len(groups)))
     for group, colour in zip(groups, colours, strict=True):
@@ -145,7 +145,7 @@ def partner_returns(lines: Sequence[Mapping[str, Any]], names: Sequence[str], ti
     return figure
 
 
-def _kind(name: str) -> str:
+def kind(name: str) -> str:
     """The kind of a policy in a pool by its name: biased-03 is biased, mep-01-mid is mep-mid."""
     return "-".join(part for part in name.split("-") if not part.isdigit())
 

@@ -10,9 +10,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from cochef.agents import pool
 from cochef.agents.names import load
 from cochef.compilation import keep_compiled
-from cochef.evaluation import published, records, tables
+from cochef.evaluation import plots, published, records, tables
 from cochef.evaluation.records import Records
 from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture, Report
 from cochef.evaluation.tables import Table
@@ -26,6 +27,7 @@ from cochef.learning import runs
 from cochef.rollout import record
 
 TABLES = "tables.json"
+LAST = 20  # iterations at the end of training over which returns are averaged
 FILM_STEPS = 200
 FILM_TILE = 48
 
@@ -66,6 +68,7 @@ class WriteReport:
             *([beside] if beside else []),
             *self._films(place, found),
             *self._learning(place),
+            self._pools(place),
             Heading("In detail"),
             tables.details(found, "both seats"),
             self._times(place),
@@ -101,6 +104,22 @@ class WriteReport:
                     name = f"{method}-{source.parent.name.split('-')[0]}-{source.name}"
                     shutil.copyfile(source, place.directory / name)
                     yield Picture(name, f"{method}: {caption}")
+
+    def _pools(self, place: Place) -> Table:
+        """How strong the agents are with those they were trained with."""
+        rows = []
+        for method in self.methods:
+            if f"{method}-pool" not in place.needs:
+                continue
+            kinds = [plots.kind(member.name) for member in pool.read_index(place.needs[f"{method}-pool"]).members]
+            lines = runs.metrics(place.needs[f"{method}-agents"])[-LAST:]
+            returns = np.mean([line["partners"] for line in lines], axis=(0, 1))
+            rows.append((method, f"all {len(kinds)}", f"{returns.mean():.1f}"))
+            for kind in dict.fromkeys(kinds):
+                own = returns[[name == kind for name in kinds]]
+                rows.append((method, f"{len(own)} {kind}", f"{own.mean():.1f}"))
+        title = "With their own pool: mean return at the end of training, over all agents"
+        return Table(title, ("method", "policies", "return"), tuple(rows))
 
     def _times(self, place: Place) -> Table:
         rows, total = [], 0.0

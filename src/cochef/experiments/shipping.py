@@ -9,10 +9,9 @@ from cochef.agents import shipped, storage
 from cochef.errors import InputError
 from cochef.evaluation import records
 from cochef.experiments import jobs, pipeline
+from cochef.experiments.results import LAST
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
-
-LAST = 20  # iterations over which the return in training is averaged
 
 
 def ship(layout: Layout, method: str, preset: str, seed: int, root: Path) -> Path:
