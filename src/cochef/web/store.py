@@ -50,9 +50,9 @@ class Store:
         """The database of a study, made where there is none; participants who have joined must be able to go on."""
         store = cls(schema.connect(url), study)
         with store._writing() as connection:
-            known = dict(connection.execute(sql.select(META.c.key, META.c.value)).tuples().all())
+            design = connection.scalar(sql.select(META.c.value).where(META.c.key == "design"))
             joined = connection.scalar(sql.select(sql.func.count()).select_from(PARTICIPANTS))
-            if joined and known.get("design") != study.design_hash:
+            if joined and design != study.design_hash:
                 raise InputError(
                     f"{joined} participants have joined another design of the study in this database; "
                     "keep its name, agents, layouts and repeats, or give another database"
@@ -303,9 +303,9 @@ class Store:
         joined = sql.select(STEPS).join(GAMES).where(where).order_by(STEPS.c.game, STEPS.c.first)
         with self.reading() as connection:
             rows = connection.execute(several).mappings().all()
-            steps: dict[int, list[sql.Row[Any]]] = {}
-            for part in connection.execute(joined):
-                steps.setdefault(part.game, []).append(part)
+            steps: dict[int, list[Mapping[Any, Any]]] = {}
+            for part in connection.execute(joined).mappings():
+                steps.setdefault(part["game"], []).append(part)
         for row in rows:
             yield _stored_game(row, steps.get(row["number"], []))
 
@@ -337,8 +337,8 @@ def _json(value: str | int | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _stored_game(row: Mapping[Any, Any], steps: Sequence[sql.Row[Any]]) -> StoredGame:
-    taken = np.frombuffer(b"".join(part.actions for part in steps), np.uint8).astype(np.int32)
+def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> StoredGame:
+    taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
     same = ("participant", "agent", "loaded", "seat", "layout", "seed", "ticks")
     start = GameStart(
         phase=Phase(row["phase"]),
@@ -352,7 +352,7 @@ def _stored_game(row: Mapping[Any, Any], steps: Sequence[sql.Row[Any]]) -> Store
         start=start,
         configuration=row["configuration"],
         actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
-        lags=tuple(lag for part in steps for lag in json.loads(part.lags)),
+        lags=tuple(lag for part in steps for lag in json.loads(part["lags"])),
         began=row["began"],
         finished=row["finished"],
         ended=Ended(row["ended"]) if row["ended"] else None,

@@ -32,7 +32,7 @@ _SIMPLE = ("name", "title", "contact", "tutorial_layout", "completion_code")
 _KEYS = (*_SIMPLE, "agents", "comment_questions", "numbers", "texts", "questions", "layouts")
 
 
-def _number(default: float, least: float, most: float) -> Any:  # noqa: ANN401  (a dataclass field)
+def _number(default: int | float, least: int | float, most: int | float) -> Any:  # noqa: ANN401  (a dataclass field)
     return field(default=default, metadata={"least": least, "most": most})
 
 
