@@ -1,10 +1,25 @@
 """The shipped study made short, and a person who hurries through its pages."""
 
+import itertools
 from dataclasses import replace
 
+import jax
+
+from cochef.agents.names import load
+from cochef.kitchen import layouts
+from cochef.rollout import record
 from cochef.web import study
-from cochef.web.progress import Answers, Consent, Judged, TutorialDone, Understood, WarmupDone, WarmupPlayed
-from cochef.web.records import Identity, counted_game
+from cochef.web.progress import (
+    Answers,
+    Consent,
+    GamePlayed,
+    Judged,
+    TutorialDone,
+    Understood,
+    WarmupDone,
+    WarmupPlayed,
+)
+from cochef.web.records import Identity, Steps, counted_game
 
 NUMBERS = study.Numbers(
     participants_per_layout=4,
@@ -18,10 +33,10 @@ NUMBERS = study.Numbers(
 )
 
 
-def small_study(layouts=("counter_circuit", "many_orders"), **numbers):
+def small_study(kitchens=("counter_circuit", "many_orders"), **numbers):
     """Two kitchens, four places in each, eight games of 40 ticks."""
     full = study.shipped("paper")
-    chosen = {name: full.layouts[name] for name in layouts}
+    chosen = {name: full.layouts[name] for name in kitchens}
     return replace(full, layouts=chosen, numbers=replace(NUMBERS, **numbers))
 
 
@@ -50,3 +65,29 @@ def at_the_games(store, who="someone", now=1_000.0):
 def begun(store, participant, now=1_000.0):
     """The number of a participant's next game, just begun."""
     return store.begin_game(counted_game(store.study, participant), now)
+
+
+def finish_study(store, who, games, ranking=(2, 0, 1, 3)):
+    """A participant who plays all games that count: `games` gives, for a kitchen, joint actions and their score."""
+    participant = store.join(Identity("prolific", who), 1_000.0)
+    for deed in deeds_before_the_games(store.study, ranking):
+        participant = store.act(participant.number, deed, 1_000.0)
+    for number in range(store.study.games_each):
+        game = begun(store, participant)
+        actions, score = next(games[participant.layout])
+        store.append([Steps(game, 0, tuple(map(tuple, actions)), (17,) * len(actions))])
+        store.finish_game(game, score, 1_010.0, deed=GamePlayed(number))
+        participant = store.participant(participant.number)
+    return participant
+
+
+def played_games(names, ticks=40, number=64):
+    """For each kitchen, joint actions of two scripts and their score, again and again."""
+    found = {}
+    for name in names:
+        layout = replace(layouts.get(name), horizon=ticks)
+        pair = tuple(load(f"script:{script}", layout) for script in ("onion_placement_and_delivery", "delivery"))
+        recording = jax.device_get(record(layout, pair, jax.random.key(0), number))
+        games = [(recording.actions[:, n].tolist(), float(recording.score[n])) for n in range(number)]
+        found[name] = itertools.cycle(games)
+    return found

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Store:
             if joined and design != study.design_hash:
                 raise InputError(
                     f"{joined} participants have joined another design of the study in this database; "
-                    "keep its name, agents, layouts and repeats, or give another database"
+                    "keep its name, agents, layouts, repeats and questions, or give another database"
                 )
             connection.execute(META.delete().where(META.c.key.in_(["design", "configuration"])))
             values = {"design": study.design_hash, "configuration": study.configuration_hash}
@@ -81,6 +82,16 @@ class Store:
         """Let go of the database."""
         self._engine.dispose()
 
+    @cached_property
+    def secret(self) -> bytes:
+        """A random key that belongs to this database; what is signed with it is genuine after a restart, too."""
+        with self._writing() as connection:
+            known = connection.scalar(sql.select(META.c.value).where(META.c.key == "secret"))
+            if known is None:
+                known = secrets.token_hex(32)
+                connection.execute(META.insert().values(key="secret", value=known))
+        return bytes.fromhex(known)
+
     @contextmanager
     def reading(self) -> Iterator[sql.Connection]:
         """A connection that sees one moment of the database."""
@@ -91,6 +102,11 @@ class Store:
     def _writing(self) -> Iterator[sql.Connection]:
         with self._lock, self._engine.execution_options(writes=True).begin() as connection:
             yield connection
+
+    def configurations(self) -> dict[str, dict[str, Any]]:
+        """All configurations under which games were played, by their hash."""
+        with self.reading() as connection:
+            return {row.hash: json.loads(row.text) for row in connection.execute(sql.select(CONFIGURATIONS))}
 
     def invite(self, number: int) -> list[str]:
         """New random links, each for one participant."""

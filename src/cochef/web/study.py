@@ -120,9 +120,11 @@ class Study:
 
     @cached_property
     def design_hash(self) -> str:
-        """The same while participants who have joined can go on: same agents, kitchens and number of games."""
+        """The same while participants who have joined can go on: agents, kitchens, number of games, questions."""
         kitchens = {name: layouts.get(name).fingerprint for name in self.layouts}
-        design = (self.name, self.agents, {k: dict(v) for k, v in self.layouts.items()}, self.numbers.repeats, kitchens)
+        asked = ([question.id for question in self.questions], self.comment_questions)
+        agents = (self.agents, {layout: dict(loaded) for layout, loaded in self.layouts.items()})
+        design = (self.name, agents, kitchens, self.numbers.repeats, asked)
         return hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest()
 
 
