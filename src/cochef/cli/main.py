@@ -14,6 +14,7 @@ from cochef.cli.human import Human
 from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
+from cochef.cli.play import Play
 from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
 from cochef.cli.train import Train
@@ -32,6 +33,7 @@ Command = (
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Preferences, tyro.conf.subcommand("preferences")]
+    | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )

@@ -8,6 +8,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cochef.agents import names
@@ -35,6 +37,12 @@ class Rooms:
         """No room is open yet; each will have so many slots."""
         self._slots = slots
         self._rooms: dict[tuple[Layout, str], Room] = {}
+        self._opener = ThreadPoolExecutor(1, "opener")
+
+    async def opened(self, layout: Layout, partners: Sequence[str]) -> None:
+        """Open a room while the server goes on."""
+        if any((layout, partner) not in self._rooms for partner in partners):
+            await asyncio.get_running_loop().run_in_executor(self._opener, self.open, layout, partners)
 
     def open(self, layout: Layout, partners: Sequence[str]) -> None:
         """One room for all these partners in a kitchen; at once if it is open already."""
@@ -60,6 +68,8 @@ class Table:
     listener: Listener
     state: dict
     due: float | None = None  # when it ticks next; None while it rests
+    replayed: deque[Joint] = field(default_factory=deque)  # what was played before and is still to be played again
+    caught_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def agent_seat(self) -> int:
@@ -118,21 +128,27 @@ class Loop:
         return self._tables
 
     def seat(self, setup: Setup, listener: Listener, played: Sequence[Joint] = ()) -> Table:
-        """A new game that rests, after the actions played so far; its room must be open."""
+        """A game that rests; its room must be open.
+
+        Where actions have been played before, they are played again between the ticks of the other games, until the
+        table has caught up.
+        """
         room = self.rooms.find(setup.layout, setup.partner)
         taken = {table.slot for table in self._tables if table.room is room}
         if len(self._tables) >= self.capacity or len(taken) >= room.slots:
             raise FullError(f"{len(self._tables)} games are running; at most {self.capacity}")
         slot = min(set(range(room.slots)) - taken)
         table = Table(Game(setup), room, slot, listener, to_json(setup.layout, start(setup.layout)))
-        for joint in played:
-            table.happen(room.tick([table.order(joint)])[0])
+        table.replayed.extend(played)
+        if not played:
+            table.caught_up.set()
         self._tables.append(table)
+        self._woken.set()
         return table
 
     def resume(self, table: Table, wait: float = 0.0) -> None:
         """The game runs from its first moment after this many seconds."""
-        if table in self._tables and not table.game.is_over:
+        if table in self._tables and table.caught_up.is_set() and not table.game.is_over:
             table.due = _next_moment(self._clock() + wait, table.game.setup.rate)
             self._woken.set()
 
@@ -167,20 +183,30 @@ class Loop:
                 table.listener(table, happened)
         self.punctuality.took.append(self._clock() - now)
 
+    def catch_up(self) -> bool:
+        """Play one more of the earlier ticks in every game that has some left; whether there were any."""
+        behind = [table for table in self._tables if table.replayed]
+        for room in dict.fromkeys(table.room for table in behind):
+            here = [table for table in behind if table.room is room]
+            orders = [table.order(table.replayed.popleft()) for table in here]
+            for table, happened in zip(here, room.tick(orders), strict=True):
+                table.happen(happened)
+                if not table.replayed:
+                    table.caught_up.set()
+        return bool(behind)
+
     async def run(self) -> None:
         """Tick for ever."""
         while True:
             self._woken.clear()
+            busy = self.catch_up()
             due = self.next_due()
             wait = None if due is None else due - self._clock()
-            if wait is None or wait > 0:
-                try:
-                    await asyncio.wait_for(self._woken.wait(), wait)
-                    continue
-                except TimeoutError:
-                    pass
-            else:
+            if busy or (wait is not None and wait <= 0):
                 await asyncio.sleep(0)
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), wait)
             self.tick(self._clock())
 
 

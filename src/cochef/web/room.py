@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
 
 from cochef.agents.agent import Agent, Memory
 from cochef.kitchen.constants import SEATS, Action
@@ -24,7 +24,7 @@ from cochef.pytree import pytree
 from cochef.randomness import FAST
 from cochef.web.session import Joint
 
-Number = Int[Array | np.ndarray | np.int32, ""]
+Number = Integer[Array | np.ndarray | np.int32, ""]
 
 AGENT = -1  # in place of an action: whatever the agent chooses
 
@@ -61,7 +61,7 @@ class _Orders:
     thinks: Bool[Array | np.ndarray, "*slots"]
     agent: Int[Array | np.ndarray, "*slots"]
     seat: Int[Array | np.ndarray, "*slots"]
-    seed: Int[Array | np.ndarray, "*slots"]
+    seed: UInt32[Array | np.ndarray, "*slots"]
     ticks: Int[Array | np.ndarray, "*slots"]
     begins: Bool[Array | np.ndarray, "*slots"]
     runs: Bool[Array | np.ndarray, "*slots"]
@@ -114,7 +114,7 @@ def _pack(orders: Sequence[Order], slots: int) -> _Orders:
         thinks=column([order.thinks for order in orders], np.bool_),
         agent=column([order.agent for order in orders], np.int32),
         seat=column([order.seat for order in orders], np.int32),
-        seed=column([order.seed for order in orders], np.int32),
+        seed=column([order.seed for order in orders], np.uint32),
         ticks=column([order.ticks for order in orders], np.int32),
         begins=column([order.begins for order in orders], np.bool_),
         runs=column([True] * len(orders), np.bool_),
@@ -136,7 +136,7 @@ def _tick(
     chosen = jnp.full(len(orders.runs), int(Action.STAY), jnp.int32)
     remembered = []
     for number, (agent, memory) in enumerate(zip(agents, memories, strict=True)):
-        new = jax.vmap(agent.begin)(jax.vmap(_key)(orders.seed, jnp.zeros_like(orders.seed)))
+        new = jax.vmap(agent.begin)(jax.vmap(_key)(orders.seed, jnp.zeros_like(states.time)))
         memory = _where(orders.begins, new, memory)  # noqa: PLW2901
         asked = orders.thinks & (orders.agent == number)
         act = jax.vmap(lambda view, own, key, agent=agent: agent.act(view, 0, own, key))
@@ -156,7 +156,7 @@ def _tick(
 
 def _key(seed: Number, number: Number) -> Key[Array, ""]:
     """The random numbers of a game's beginning (number 0) and of each tick (from 1)."""
-    words = jnp.stack([jnp.uint32(0x636F6B65), jnp.asarray(seed).astype(jnp.uint32)])
+    words = jnp.stack([jnp.uint32(0x636F6B65), jnp.asarray(seed, jnp.uint32)])
     return jax.random.fold_in(jax.random.wrap_key_data(words, impl=FAST), number)
 
 

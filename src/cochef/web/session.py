@@ -15,7 +15,7 @@ from cochef.kitchen.layout import Layout
 MAX_TICKS = 10_000
 MAX_SLOWNESS = 101
 MAX_RATE = 1_000.0
-MAX_SEED = 2**31 - 1
+MAX_SEED = 2**32 - 1
 
 _WAITING = 2  # key presses that are kept for the next ticks
 
@@ -95,6 +95,10 @@ class Game:
     def release(self, action: Action) -> "Game":
         """The person let a key go."""
         return replace(self, keys=self.keys.release(action))
+
+    def let_go(self) -> "Game":
+        """No key is down and none waits."""
+        return replace(self, keys=Keys())
 
     def choose(self) -> tuple[Action, "Game"]:
         """What the person does in the next tick, and the game with those keys used."""
