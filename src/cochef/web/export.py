@@ -95,10 +95,6 @@ def tables(store: Store) -> dict[str, Rows]:
     """All rows of all tables."""
     with store.reading() as connection:
         rankings = [dict(row) for row in connection.execute(sql.select(RANKINGS)).mappings()]
-        comments = [
-            {**row, "question": store.study.comment_questions[row["question"]]}
-            for row in connection.execute(sql.select(COMMENTS)).mappings()
-        ]
         answers: dict[int, dict[str, Any]] = {}
         for row in connection.execute(sql.select(ANSWERS)):
             answer = None if row.answer is None else json.loads(row.answer)
@@ -107,7 +103,7 @@ def tables(store: Store) -> dict[str, Rows]:
     return {
         "participants": list(_participants(store, answers)),
         "rankings": rankings,
-        "comments": comments,
+        "comments": comments(store),
         "games": [
             {
                 **vars(game.start),
@@ -130,6 +126,14 @@ def tables(store: Store) -> dict[str, Rows]:
             for tick, (one, two) in enumerate(game.actions.tolist())
         ],
     }
+
+
+def comments(store: Store) -> Rows:
+    """What people wrote about each agent."""
+    asked = store.study.comment_questions
+    with store.reading() as connection:
+        rows = connection.execute(sql.select(COMMENTS)).mappings().all()
+    return [{**row, "question": asked[row["question"]]} for row in rows]
 
 
 def _participants(store: Store, answers: Mapping[int, Row]) -> Iterator[Row]:
