@@ -44,9 +44,13 @@ class Guard:
         self._inside[token] = now + _HOURS * 3600
         return token
 
+    def knows(self, request: Request) -> bool:
+        """Whether the password was given in this browser."""
+        return self._inside.get(request.cookies.get(ADMIN_COOKIE, ""), 0.0) >= time.monotonic()
+
     def check(self, request: Request) -> None:
         """Refuse whoever has not given the password."""
-        if self._inside.get(request.cookies.get(ADMIN_COOKIE, ""), 0.0) < time.monotonic():
+        if not self.knows(request):
             raise HTTPException(401, "please give the password first")
 
     def leave(self, request: Request) -> None:
@@ -65,6 +69,10 @@ def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
     @app.get("/admin")
     def front() -> Response:
         return page("admin.html")
+
+    @app.get("/api/admin/session")
+    def session(request: Request) -> bool:
+        return guard.knows(request)
 
     @app.post("/api/admin/login", dependencies=[Depends(check_origin)], responses=refusals, status_code=204)
     def login(

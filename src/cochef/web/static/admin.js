@@ -130,4 +130,5 @@ async function watch(game, number) {
   replay.begin();
 }
 
-overview();
+if (await ask("session")) overview();
+else login();

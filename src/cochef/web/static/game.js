@@ -65,8 +65,8 @@ export async function openGame(game, send, earlier = []) {
   const score = element("strong", { class: "number" }, String(game.score));
   const time = element("strong", { class: "number" });
   const bar = element("progress", { max: game.ticks, value: game.ticks - game.t, "aria-label": "Time left" });
-  const hands = [0, 1].map((seat) => hand(seat, seat === own ? "You hold" : partner ? `${partner} holds` : "Nobody holds"));
-  const order = own === 0 ? hands : [hands[1], hands[0]];
+  const hands = [0, 1].map((seat) => hand(seat, seat === own ? "You hold" : `${partner} holds`));
+  const order = (own === 0 ? hands : [hands[1], hands[0]]).slice(0, partner ? 2 : 1);
   const news = element("p", { class: "hidden", role: "status", "aria-live": "polite" });
   const overlay = element("div", { class: "overlay" });
   const known = earlier.filter(({ t }) => t < game.t);

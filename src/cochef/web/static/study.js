@@ -99,10 +99,15 @@ function judge() {
   const comments = stage.partners.map((label, partner) => element("fieldset", {}, element("legend", {}, `Partner ${label}`), fields[partner].map(({ box }) => box)));
   const ranking = rankingList(stage.partners.map((label) => `Partner ${label}`), (place) => RANKS[place]);
   const moved = element("p", { class: "small" }, "The most helpful partner on top. Drag, use the buttons, or move a chosen partner with the arrow keys.");
+  const sure = element("input", { type: "checkbox", id: "sure" });
+  const complaint = element("p", { class: "complaint", role: "alert" });
+  const confirm = element("div", { class: "option" }, sure, element("label", { for: "sure" }, "This order is my ranking"));
   const send = () => {
+    complaint.textContent = sure.checked ? "" : "Please put your partners in order and confirm it.";
+    if (!sure.checked) return sure.focus();
     deed("judged", { ranking: ranking.order(), comments: fields.map((some) => some.map(({ text }) => text.value)) });
   };
-  card("Your partners", paragraphs(stage.text), ...comments, element("h2", {}, "Your ranking"), moved, ranking.root, button("Send", send, { class: "main" }));
+  card("Your partners", paragraphs(stage.text), ...comments, element("h2", {}, "Your ranking"), moved, ranking.root, confirm, complaint, button("Send", send, { class: "main" }));
 }
 
 function keep(id, value) {
