@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from cochef.web.wire import MAX_FRAME
+from cochef.web.server import configuration
 
 FLAGS = [
     "--no-sandbox",
@@ -36,10 +36,7 @@ def free_port():
 def serving(app, port=None):
     """The address at which the application answers."""
     port = port or free_port()
-    config = uvicorn.Config(
-        app, port=port, log_level="warning", ws_max_size=2 * MAX_FRAME, timeout_graceful_shutdown=1, ws="websockets-sansio"
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(configuration(app, "127.0.0.1", port))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 60

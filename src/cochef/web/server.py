@@ -47,7 +47,7 @@ def play_app(kitchens: Sequence[Layout], files: Sequence[AgentFile], *, capacity
     def front(request: Request) -> Response:
         response = page("play.html")
         if COOKIE not in request.cookies:
-            remember(response, request, COOKIE, tickets.token(), days=1)
+            remember(response, request, COOKIE, tickets.token(), days=1.0)
         return response
 
     @app.get("/api/kitchens")
@@ -153,7 +153,21 @@ def serve_study(
 def run(app: FastAPI, host: str, port: int) -> None:
     """Serve an application until Ctrl-C."""
     check_port(host, port)
-    uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=2 * MAX_FRAME, timeout_graceful_shutdown=3)
+    uvicorn.Server(configuration(app, host, port)).run()
+
+
+def configuration(app: FastAPI, host: str, port: int) -> uvicorn.Config:
+    """How an application is served: small frames, no compression, pages that vanished noticed within a minute."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        ws="websockets-sansio",
+        ws_max_size=2 * MAX_FRAME,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=2,
+    )
 
 
 def check_port(host: str, port: int) -> None:
