@@ -17,6 +17,7 @@ from cochef.cli.partners import Partners
 from cochef.cli.play import Play
 from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
+from cochef.cli.study import StudyCommand
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Preferences, tyro.conf.subcommand("preferences")]
     | Annotated[Play, tyro.conf.subcommand("play")]
+    | Annotated[StudyCommand, tyro.conf.subcommand("study")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )

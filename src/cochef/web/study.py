@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -158,6 +158,18 @@ def parse(text: str, place: str) -> Study:
         raise InputError(f"{place}: {error}") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{place}: not a TOML file: {error}") from error
+
+
+def with_numbers(study: Study, changes: Sequence[str]) -> Study:
+    """The study with some of its numbers changed, each by a text such as game_ticks=40."""
+    table = dataclasses.asdict(study.numbers)
+    for change in changes:
+        key, _, value = change.partition("=")
+        try:
+            table[key] = int(value) if value.lstrip("-").isdecimal() else float(value)
+        except ValueError:
+            raise InputError(f"{shown(change)} changes nothing; give NAME=NUMBER, such as game_ticks=40") from None
+    return dataclasses.replace(study, numbers=_numbers(table))
 
 
 def from_configuration(configuration: Mapping[str, Any]) -> Study:
