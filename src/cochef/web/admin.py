@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import deque
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from cochef.errors import InputError
 from cochef.web import film, replays, tickets
 from cochef.web.app import check_origin, page, remember
 from cochef.web.desk import Desk
-from cochef.web.records import Participant, StoredGame
+from cochef.web.overview import overview
+from cochef.web.records import StoredGame
 
 ADMIN_COOKIE = "cochef_admin"
 
@@ -90,17 +91,9 @@ def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
 def _add_views(router: APIRouter, desk: Desk) -> None:
     @router.get("/progress")
     async def progress() -> dict[str, Any]:
-        participants = await desk.ask(desk.store.participants)
-        study = desk.store.study
-        groups = [
-            {
-                "layout": layout,
-                "wanted": study.numbers.participants_per_layout,
-                "stages": Counter(str(one.progress.stage) for one in participants if one.layout == layout),
-            }
-            for layout in study.layouts
-        ]
-        return {"title": study.title, "groups": groups, "participants": [_row(desk, one) for one in participants]}
+        numbers = await desk.ask(overview, desk.store, time.time())
+        here = [one["participant"] for one in numbers["people"] if desk.is_here(one["participant"])]
+        return {**numbers, "title": desk.store.study.title, "present": here}
 
     @router.get("/live")
     async def live() -> dict[str, Any]:
@@ -157,18 +150,6 @@ def live_numbers(desk: Desk) -> dict[str, Any]:
         "took": {
             name: round(float(np.percentile(took, q)), 2) if len(took) else 0.0 for name, q in percentiles.items()
         },
-    }
-
-
-def _row(desk: Desk, one: Participant) -> dict[str, Any]:
-    return {
-        "number": one.number,
-        "layout": one.layout,
-        "stage": str(one.progress.stage),
-        "games": one.progress.games,
-        "joined": one.joined,
-        "seen": one.seen,
-        "here": desk.is_here(one.number),
     }
 
 

@@ -25,8 +25,8 @@ class Live:
     about: Mapping[str, Any]  # phase and partner, as the page may know them
     actions: list[Joint] = field(default_factory=list)
     lags: list[int] = field(default_factory=list)  # ms from sending a tick until the page had drawn it
-    sent: float = 0.0  # when the last tick was sent
     taken: int = 0  # ticks that the store has been given
+    sent: dict[int, float] = field(default_factory=dict)  # when ticks were sent that the page has not drawn yet
 
     def announce(self) -> dict[str, Any]:
         """The game as it stands, for a page that does not know it yet."""
@@ -48,7 +48,7 @@ class Live:
         """Keep a tick; the message that tells the page of it."""
         self.actions.append(happened.actions)
         self.lags.append(UNKNOWN)
-        self.sent = time.monotonic()
+        self.sent[len(self.actions)] = time.monotonic()
         return {
             "type": "tick",
             "t": self.table.game.tick,
@@ -59,13 +59,14 @@ class Live:
         }
 
     def drawn(self, tick: int) -> None:
-        """The page has drawn the state after this many ticks; only the latest is timed."""
-        if tick == self.table.game.tick == len(self.actions) and self.lags[-1:] == [UNKNOWN]:
-            self.lags[-1] = round(1000 * (time.monotonic() - self.sent))
+        """The page has drawn the state after this many ticks; what the store has already been given stays unknown."""
+        if tick in self.sent and tick > self.taken:
+            self.lags[tick - 1] = round(1000 * (time.monotonic() - self.sent.pop(tick)))
 
     def take(self) -> tuple[int, Sequence[Joint], Sequence[int]]:
         """The first tick that the store has not been given, and the actions and lags from it on."""
         first, self.taken = self.taken, len(self.actions)
+        self.sent.clear()
         return first, tuple(self.actions[first:]), tuple(self.lags[first:])
 
 

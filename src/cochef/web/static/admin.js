@@ -3,6 +3,7 @@
 import "./theme.js";
 import { banner, button, element, fill, plain, show } from "./dom.js";
 import { openReplay } from "./replay.js";
+import { clockWords } from "./words.js";
 
 const LIVE_SECONDS = 5;
 let replay = null;
@@ -50,8 +51,6 @@ function login() {
   input.focus();
 }
 
-const when = (seconds) => new Date(1000 * seconds).toLocaleString();
-
 async function overview() {
   clearInterval(timer);
   if (replay) replay.close();
@@ -59,19 +58,21 @@ async function overview() {
   const found = await ask("progress");
   if (!found) return;
   const numbers = element("p", { role: "status" });
-  const stages = [...new Set(found.groups.flatMap(({ stages: some }) => Object.keys(some)))];
-  const groups = table("Progress by kitchen", ["Kitchen", "Wanted", ...stages], found.groups.map((group) => [plain(group.layout), String(group.wanted), ...stages.map((stage) => String(group.stages[stage] ?? 0))]));
+  const kitchens = Object.entries(found.groups);
+  const stages = Object.keys(kitchens[0][1].stages);
+  const groups = table("Progress by kitchen", ["Kitchen", "Wanted", ...stages], kitchens.map(([layout, group]) => [plain(layout), String(group.wanted), ...stages.map((stage) => String(group.stages[stage]))]));
+  const scores = table("Scores of games that count", ["Kitchen", "Agent", "Participant is", "Mean score", "Games"], found.scores.map((row) => [plain(row.layout), row.agent, `chef ${row.seat + 1}`, row.mean.toFixed(1), String(row.games)]));
   const people = table(
     "Participants",
-    ["Number", "Kitchen", "Stage", "Games", "Joined", "Last seen", "Here", "", ""],
-    found.participants.map((one) => [
-      String(one.number), plain(one.layout), one.stage, String(one.games), when(one.joined), when(one.seen), one.here ? "yes" : "no",
-      button("Games", () => games(one.number), { "aria-label": `Games of participant ${one.number}` }),
-      button("Withdraw", () => withdraw(one.number), { "aria-label": `Withdraw participant ${one.number}` }),
+    ["Number", "Kitchen", "Stage", "Games", "Last seen", "Here", "", ""],
+    found.people.map(({ participant, layout, stage, games: played, of, seen_seconds_ago: ago }) => [
+      String(participant), plain(layout), stage, `${played} of ${of}`, `${clockWords(ago)} ago`, found.present.includes(participant) ? "yes" : "no",
+      button("Games", () => games(participant), { "aria-label": `Games of participant ${participant}` }),
+      button("Withdraw", () => withdraw(participant), { "aria-label": `Withdraw participant ${participant}` }),
     ]),
   );
   show(
-    element("section", { class: "card wide" }, element("h1", {}, found.title), numbers, element("div", { class: "row" }, button("Refresh", overview), element("a", { class: "button", href: "/api/admin/export", download: "study.zip" }, "Export"), button("Leave", leave)), groups, people, links()),
+    element("section", { class: "card wide" }, element("h1", {}, found.title), numbers, element("div", { class: "row" }, button("Refresh", overview), element("a", { class: "button", href: "/api/admin/export", download: "study.zip" }, "Export"), button("Leave", leave)), groups, people, found.scores.length ? scores : null, links()),
   );
   const live = async () => {
     const now = await ask("live");

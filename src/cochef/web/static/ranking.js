@@ -20,21 +20,15 @@ export function rankingList(labels, describe) {
     return item;
   });
 
-  function place() {
-    const focused = document.activeElement;
-    list.replaceChildren(...order.map((number) => items[number]));
-    if (focused && list.contains(focused)) focused.focus();
-  }
-
+  // The neighbour moves, not the item itself, which so keeps the focus and the pointer.
   function move(number, way) {
     const from = order.indexOf(number);
     const to = from + way;
     if (to < 0 || to >= order.length) return;
-    const focused = document.activeElement;
+    const neighbour = items[order[to]];
+    list.insertBefore(neighbour, way > 0 ? items[number] : items[number].nextSibling);
     order.splice(from, 1);
     order.splice(to, 0, number);
-    place();
-    if (focused) focused.focus();
     news.textContent = `${labels[number]} is now ${describe(to)}.`;
   }
 
@@ -61,6 +55,6 @@ export function rankingList(labels, describe) {
     item.addEventListener("pointercancel", end);
   }
 
-  place();
+  list.append(...items);
   return { root: element("div", {}, list, news), order: () => [...order] };
 }
