@@ -27,6 +27,7 @@ _LEVEL = 0.95
 _Z = float(stats.norm.ppf((1 + _LEVEL) / 2))
 
 Column = np.ndarray
+Estimated = tuple[np.ndarray, np.ndarray, tuple[float, float], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -156,41 +157,44 @@ def _fit(layout: str, agents: Sequence[str], games: dict[str, Column]) -> Fit:
     estimates = []
     for number, agent in enumerate(agents):
         for seat in (0, 1, None):
+            seats = [0, 1] if seat is None else [seat]
             weights = np.zeros(size)
-            weights[[SEATS * number + one for one in ((0, 1) if seat is None else (seat,))]] = (
-                0.5 if seat is None else 1
-            )
+            weights[[SEATS * number + one for one in seats]] = 1 / len(seats)
             estimates.append(Estimate(layout, agent, seat, *_interval(weights, means, spread)[:3]))
     contrasts = tuple(_contrasts(layout, agents, means, spread))
     people = len(set(games["participant"].tolist()))
     return Fit(layout, tuple(estimates), contrasts, *deviations, len(scores), people, notes)
 
 
-def _estimate(
-    design: np.ndarray, scores: np.ndarray, people: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, tuple[float, float], tuple[str, ...]]:
+def _estimate(design: np.ndarray, scores: np.ndarray, people: np.ndarray) -> Estimated:
     """Means, their covariance, the deviations of people and games, and complaints."""
+    size = design.shape[1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = MixedLM(scores, design, people).fit(reml=True)
-            size = design.shape[1]
             means, spread = np.asarray(found.fe_params), np.asarray(found.cov_params())[:size, :size]
-            deviations = (float(np.sqrt(np.asarray(found.cov_re)[0, 0])), float(np.sqrt(found.scale)))
-            problem = () if np.isfinite(spread).all() else ("it gave no errors",)
         except (np.linalg.LinAlgError, ValueError, ZeroDivisionError) as error:
-            problem, means, spread, deviations = (str(error),), np.empty(0), np.empty(0), (0.0, 0.0)
-    notes = tuple(dict.fromkeys(str(one.message) for one in caught))
-    if problem:
-        plain = OLS(scores, design).fit()
-        reason = f"no mixed model could be fitted ({problem[0]}); people are taken as alike"
-        return np.asarray(plain.params), np.asarray(plain.cov_params()), (0.0, float(np.sqrt(plain.scale))), (reason,)
-    return means, spread, deviations, notes
+            return _without_people(design, scores, str(error))
+    if not np.isfinite(spread).all():
+        return _without_people(design, scores, "it gave no errors")
+    deviations = (float(np.sqrt(np.asarray(found.cov_re)[0, 0])), float(np.sqrt(found.scale)))
+    return means, spread, deviations, tuple(dict.fromkeys(str(one.message) for one in caught))
+
+
+def _without_people(design: np.ndarray, scores: np.ndarray, problem: str) -> Estimated:
+    """The same by least squares, where no mixed model can be had."""
+    reason = f"no mixed model could be fitted ({problem}); people are taken as alike"
+    if len(scores) <= design.shape[1]:
+        spread = np.full((design.shape[1],) * 2, np.nan)
+        return np.linalg.lstsq(design, scores, rcond=None)[0], spread, (0.0, 0.0), (reason, "too few games for errors")
+    plain = OLS(scores, design).fit()
+    return np.asarray(plain.params), np.asarray(plain.cov_params()), (0.0, float(np.sqrt(plain.scale))), (reason,)
 
 
 def _interval(weights: np.ndarray, means: np.ndarray, spread: np.ndarray) -> tuple[float, float, float, float]:
     """A weighted mean, its 95% interval, and its standard error."""
-    value, error = float(weights @ means), float(np.sqrt(max(weights @ spread @ weights, 0.0)))
+    value, error = float(weights @ means), float(np.sqrt(np.maximum(weights @ spread @ weights, 0.0)))
     return value, value - _Z * error, value + _Z * error, error
 
 
@@ -201,7 +205,7 @@ def _contrasts(layout: str, agents: Sequence[str], means: np.ndarray, spread: np
         weights = np.zeros(len(means))
         weights[SEATS * one : SEATS * one + SEATS], weights[SEATS * two : SEATS * two + SEATS] = 0.5, -0.5
         value, low, high, error = _interval(weights, means, spread)
-        found.append((value, low, high, float(2 * stats.norm.sf(abs(value) / error)) if error else 1.0))
+        found.append((value, low, high, float(2 * stats.norm.sf(abs(value) / error)) if error > 0 else 1.0))
     corrected = holm([p_value for *_, p_value in found])
     for (one, two), (value, low, high, p_value), last in zip(pairs, found, corrected, strict=True):
         yield Contrast(layout, agents[one], agents[two], value, low, high, p_value, float(last))

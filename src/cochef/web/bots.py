@@ -4,6 +4,7 @@ A bot keeps a diary of all that the server told it, so that a rehearsal can comp
 """
 
 import asyncio
+import contextlib
 import http.client
 import json
 import random
@@ -16,8 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import jax
+from jaxtyping import Array, Int
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
+from websockets.typing import Origin
 
 from cochef.agents import cloned, scripted
 from cochef.agents.agent import Agent, Memory
@@ -48,7 +51,7 @@ class Diary:
     scores: dict[int, float] = field(default_factory=dict)
     stored: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
-    cut_off: list[float] = field(default_factory=list)  # seconds from losing the server to its next word
+    cut_off: list[tuple[float, float]] = field(default_factory=list)  # from losing the server until things went on
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Mind:
 
 
 @partial(jax.jit, static_argnames="mind")
-def _think(mind: Mind, state: State, memory: Memory, seed: int) -> Any:  # noqa: ANN401
+def _think(mind: Mind, state: State, memory: Memory, seed: int | Int[Array, ""]) -> Any:  # noqa: ANN401
     key = jax.random.fold_in(jax.random.key(seed), state.time)
     return _agent(mind).act(state, 0, memory, key)
 
@@ -109,32 +112,35 @@ class Bot:
         self._pleasure: dict[int, list[float]] = {}  # scores of free games by partner
         self._partner: int | None = None
         self._playing: _Playing | None = None
+        self._lost: float | None = None  # when the server was lost
 
     async def take_part(self, patience: float = 60.0) -> Diary:
         """Go through the whole study, coming back whenever the server is lost for no longer than the patience."""
-        lost: float | None = None
         while not self.diary.code:
-            try:
-                cookie = await asyncio.to_thread(_enter, self._address, self.diary.name)
-                page = f"{self._address.replace('http', 'ws', 1)}/ws"
-                headers = {"Cookie": cookie}
-                async with connect(page, origin=self._address, additional_headers=headers, proxy=None) as socket:  # pyright: ignore[reportArgumentType]
-                    await socket.send(json.dumps({"type": "hello", "take_over": True}))
-                    async for text in socket:
-                        if lost is not None:
-                            self.diary.cut_off.append(time.monotonic() - lost)
-                            lost = None
-                        await self._hear(socket, json.loads(text))
-                        if self.diary.code:
-                            break
-            except (OSError, http.client.HTTPException, WebSocketException):
-                pass
+            with contextlib.suppress(OSError, http.client.HTTPException, WebSocketException):
+                await self._visit()
             if not self.diary.code:
-                lost = time.monotonic() if lost is None else lost
-                if time.monotonic() - lost > patience:
+                self._lost = self._lost or time.monotonic()
+                if time.monotonic() - self._lost > patience:
                     raise InputError(f"{self.diary.name}: no word from {self._address} for {patience:g} seconds")
                 await asyncio.sleep(_AGAIN)
         return self.diary
+
+    async def _visit(self) -> None:
+        """Open the page and take part until all is done or the server is lost."""
+        cookie = await asyncio.to_thread(_enter, self._address, self.diary.name)
+        place, headers = f"{self._address.replace('http', 'ws', 1)}/ws", {"Cookie": cookie}
+        async with connect(place, origin=Origin(self._address), additional_headers=headers, proxy=None) as socket:
+            await socket.send(json.dumps({"type": "hello", "take_over": True}))
+            async for text in socket:
+                message = json.loads(text)
+                goes_on = message["type"] == "tick" or (message["type"] == "stage" and not message.get("waiting"))
+                if self._lost is not None and goes_on:
+                    self.diary.cut_off.append((self._lost, time.monotonic()))
+                    self._lost = None
+                await self._hear(socket, message)
+                if self.diary.code:
+                    break
 
     async def _hear(self, socket: ClientConnection, message: Mapping[str, Any]) -> None:
         match message["type"]:

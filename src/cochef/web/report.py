@@ -157,7 +157,7 @@ def _scores(fits: Sequence[Fit]) -> Iterator[Section]:
         return
     tables = []
     for fit in fits:
-        by = {(one.agent, one.seat): f"{one.mean:.1f} [{one.low:.1f}, {one.high:.1f}]" for one in fit.estimates}
+        by = {(one.agent, one.seat): _with_interval(one.mean, one.low, one.high) for one in fit.estimates}
         agents = dict.fromkeys(one.agent for one in fit.estimates)
         title = (
             f"{fit.layout}: mean score, {fit.games} games of {fit.people} people "
@@ -169,7 +169,7 @@ def _scores(fits: Sequence[Fit]) -> Iterator[Section]:
         differences = tuple(
             (
                 f"{one.agent} - {one.other}",
-                f"{one.difference:+.1f} [{one.low:+.1f}, {one.high:+.1f}]",
+                _with_interval(one.difference, one.low, one.high),
                 f"{one.p_value:.2g}",
                 f"{one.corrected:.2g}",
             )
@@ -188,6 +188,10 @@ def _scores(fits: Sequence[Fit]) -> Iterator[Section]:
     )
 
 
+def _with_interval(value: float, low: float, high: float) -> str:
+    return f"{value:.1f}" if np.isnan(low) else f"{value:.1f} [{low:.1f}, {high:.1f}]"
+
+
 def _score_figure(fits: Sequence[Fit]) -> Figure:
     figure, panels = plt.subplots(1, len(fits), figsize=(3.4 * len(fits), 3.8), layout="constrained", squeeze=False)
     for axes, fit in zip(panels[0], fits, strict=True):
@@ -196,7 +200,7 @@ def _score_figure(fits: Sequence[Fit]) -> Figure:
             chosen = [one for one in fit.estimates if one.seat == seat]
             places = np.arange(len(agents)) + 0.2 * (seat - 0.5)
             means = np.array([one.mean for one in chosen])
-            reach = np.array([[one.mean - one.low, one.high - one.mean] for one in chosen]).T
+            reach = np.nan_to_num([[one.mean - one.low for one in chosen], [one.high - one.mean for one in chosen]])
             axes.errorbar(places, means, reach, fmt="os"[seat], color=colour, capsize=3, label=f"person in seat {seat}")
         axes.set_xticks(range(len(agents)), agents, rotation=35, ha="right")
         axes.set(title=fit.layout)

@@ -78,6 +78,11 @@ class Store:
             raise InputError(f"database {engine.url!r} holds no study; give the one that `cochef study serve` used")
         return cls(engine, from_configuration(json.loads(text)))
 
+    @property
+    def url(self) -> sql.URL:
+        """Where the database is."""
+        return self._engine.url
+
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()
