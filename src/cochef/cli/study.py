@@ -180,13 +180,13 @@ class Rehearse:
         store = Store.existing(self.database)
         with console.status("comparing"):
             problems = rehearse.problems(store, diaries)
-        games = sum(len(diary.scores) for diary in diaries)
-        ticks = sum(diary.ticks for diary in diaries)
+        scores = [score for diary in diaries for score in diary.scores.values()]
+        ticks = sum(len(shown) for diary in diaries for shown in diary.actions.values())
         store.close()
         for problem in problems:
             console.print(problem, markup=False)
         console.print(
-            f"{number} participants, {games} games, {ticks} ticks: "
+            f"{number} participants, {len(scores)} games, mean score {sum(scores) / len(scores):.1f}, {ticks} ticks: "
             + (f"{len(problems)} problems" if problems else "balanced, complete, and every game replays to its score")
         )
         return 1 if problems else 0

@@ -101,8 +101,9 @@ def preferences(agents: Sequence[str], layouts: np.ndarray, ranks: np.ndarray, s
     generator = np.random.default_rng(seed)
     above = np.sign(ranks[:, None, :] - ranks[:, :, None]).astype(float)  # [people, agent, other]
     found = []
-    for layout in (*dict.fromkeys(layouts.tolist()), ALL):
-        strata = [np.flatnonzero(layouts == one) for one in dict.fromkeys(layouts.tolist()) if layout in (one, ALL)]
+    names = sorted(set(layouts.tolist()))
+    for layout in (*names, ALL):
+        strata = [np.flatnonzero(layouts == one) for one in names if layout in (one, ALL)]
         chosen = np.concatenate(strata)
         drawn = np.concatenate([generator.choice(some, (_RESAMPLES, len(some))) for some in strata], axis=1)
         for one, two in itertools.permutations(range(len(agents)), 2):
@@ -134,7 +135,7 @@ def game_columns(store: Store) -> dict[str, Column]:
 def fits(agents: Sequence[str], games: dict[str, Column]) -> list[Fit]:
     """The model in each kitchen, and in all with a constant for each; of agents that were met in both seats."""
     found = []
-    names = list(dict.fromkeys(games["layout"].tolist()))
+    names = sorted(set(games["layout"].tolist()))
     for layout in (*names, ALL) if len(names) > 1 else names:
         here = (games["layout"] == layout) | (layout == ALL)
         met = [agent for agent in agents if len(set(games["seat"][here & (games["agent"] == agent)])) == SEATS]
@@ -147,7 +148,7 @@ def fits(agents: Sequence[str], games: dict[str, Column]) -> list[Fit]:
 def _fit(layout: str, agents: Sequence[str], games: dict[str, Column]) -> Fit:
     cells = [(agent, seat) for agent in agents for seat in range(SEATS)]
     columns = [(games["agent"] == agent) & (games["seat"] == seat) for agent, seat in cells]
-    names = list(dict.fromkeys(games["layout"].tolist()))
+    names = sorted(set(games["layout"].tolist()))
     last = games["layout"] == names[-1]  # kitchens deviate from their common mean by constants that sum to 0
     columns += [(games["layout"] == name).astype(float) - last for name in names[:-1]]
     design, scores = np.stack(columns, axis=1).astype(float), games["score"].astype(float)

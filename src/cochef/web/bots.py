@@ -50,7 +50,7 @@ class Diary:
     code: str = ""
     scores: dict[int, float] = field(default_factory=dict)
     stored: dict[int, int] = field(default_factory=dict)
-    ticks: int = 0
+    actions: dict[int, dict[int, list[int]]] = field(default_factory=dict)  # by game and tick, as they were shown
     cut_off: list[tuple[float, float]] = field(default_factory=list)  # from losing the server until things went on
 
 
@@ -101,7 +101,7 @@ def minds(layout: Layout) -> tuple[Mind, ...]:
 class Bot:
     """One simulated participant."""
 
-    def __init__(self, address: str, name: str, kitchens: Sequence[Layout], *, thinks_once_in: int = 3) -> None:
+    def __init__(self, address: str, name: str, kitchens: Sequence[Layout], *, thinks_once_in: int = 2) -> None:
         """Takes part at this address under this identifier; presses a key once in some ticks."""
         self.diary = Diary(name)
         self._address = address.rstrip("/")
@@ -149,7 +149,6 @@ class Bot:
             case "game":
                 answer = self._sit_down(message)
             case "tick":
-                self.diary.ticks += 1
                 for word in self._play(message):
                     await socket.send(json.dumps(word))
                 return
@@ -201,6 +200,13 @@ class Bot:
         return _deed("judged", ranking=ranking, comments=comments)
 
     def _sit_down(self, game: Mapping[str, Any]) -> dict[str, Any]:
+        """Get ready for a game, which may go on after a break: then nothing known to be stored may be missing."""
+        number, tick = game["game"], game["t"]
+        if tick < self.diary.stored.get(number, 0):
+            stored = self.diary.stored[number]
+            raise InputError(f"{self.diary.name}: {stored} ticks of game {number} were stored, it goes on with {tick}")
+        seen = self.diary.actions.get(number, {})
+        self.diary.actions[number] = {time: joint for time, joint in seen.items() if time < tick}
         mind = self._random.choice(minds(self._kitchens[game["kitchen"]["name"]]))
         seed = self._random.getrandbits(31)
         self._playing = _Playing(game["game"], game["seat"], game["phase"], mind, seed, mind.begin(seed))
@@ -209,8 +215,11 @@ class Bot:
     def _play(self, tick: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Tell that the tick was seen, and press a key now and then."""
         words: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
-        if self._playing is not None and tick["t"] % self._thinks_once_in == 0:
-            now = self._playing
+        if self._playing is None:
+            return words
+        now = self._playing
+        self.diary.actions[now.game][tick["t"] - 1] = tick["actions"]
+        if tick["t"] % self._thinks_once_in == 0:
             action, now.memory = now.mind.act(tick["state"], now.seat, now.memory, now.seed)
             if action is not Action.STAY:
                 words += [{"type": way, "action": int(action)} for way in ("down", "up")]

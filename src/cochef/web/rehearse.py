@@ -22,10 +22,11 @@ from cochef.web.store import Store
 from cochef.web.study import Study
 
 QUICK = (
-    "ticks_per_second=20",
-    "game_ticks=60",
-    "warmup_ticks=30",
-    "tutorial_ticks=30",
+    "ticks_per_second=25",
+    "game_ticks=120",
+    "warmup_ticks=40",
+    "tutorial_ticks=40",
+    "agent_acts_once_in=1",
     "countdown_seconds=0",
 )
 _START_UP = 120.0  # seconds that a server may take until it answers
@@ -38,14 +39,21 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def launch(
+    study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
+) -> subprocess.Popen[bytes]:
+    """A server of a study in a process of its own, which does not answer yet."""
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve", study]
+    command += ["--database", database, "--port", str(port), "--capacity", str(capacity)]
+    return subprocess.Popen([*command, *(["--set", *numbers] if numbers else [])])
+
+
 @contextmanager
 def server(
     study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server of a study in a process of its own, which answers already and ends with the block."""
-    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve", study]
-    command += ["--database", database, "--port", str(port), "--capacity", str(capacity)]
-    with subprocess.Popen([*command, *(["--set", *numbers] if numbers else [])]) as process:
+    with launch(study, database, port, numbers, capacity) as process:
         try:
             await_answer(f"http://127.0.0.1:{port}", process)
             yield process
@@ -133,6 +141,10 @@ def _different(store: Store, games: Sequence[StoredGame], diaries: Sequence[Diar
         for number, ticks in diary.stored.items():
             if number not in stored or len(stored[number].actions) < ticks:
                 yield f"{diary.name} was told that {ticks} ticks of game {number} are stored, which they are not"
+        for number, shown in diary.actions.items():
+            kept = stored[number].actions.tolist() if number in stored else []
+            if any(tick >= len(kept) or kept[tick] != joint for tick, joint in shown.items()):
+                yield f"{diary.name} was shown other actions in game {number} than are stored"
     rows = {name: len(table) for name, table in export.tables(store).items()}
     agents, questions = len(store.study.agents), len(store.study.comment_questions)
     people = len(diaries)

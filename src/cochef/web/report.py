@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cochef.evaluation.plots import save
@@ -25,6 +26,7 @@ from cochef.web.progress import Stage
 from cochef.web.store import Store
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
+_ACROSS = 3  # panels of a figure
 _SEATS = ("#0072b2", "#e69f00")  # told apart by colour-blind readers, too
 _MEASURES = (
     "collisions",
@@ -131,13 +133,22 @@ def _preference_text(one: Preference) -> str:
     return f"{one.value:+.2f} [{one.low:+.2f}, {one.high:+.2f}]"
 
 
+def _panels(number: int) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels, three in a row."""
+    across = min(number, _ACROSS)
+    down = -(-number // across)
+    figure, grid = plt.subplots(down, across, figsize=(3.6 * across, 3.6 * down), layout="constrained", squeeze=False)
+    panels = grid.flatten().tolist()
+    for left_over in panels[number:]:
+        left_over.remove()
+    return figure, panels[:number]
+
+
 def _preference_figure(agents: Sequence[str], liked: Sequence[Preference]) -> Figure:
     layouts = list(dict.fromkeys(one.layout for one in liked))
-    figure, panels = plt.subplots(
-        1, len(layouts), figsize=(3.4 * len(layouts), 3.6), layout="constrained", squeeze=False
-    )
+    figure, panels = _panels(len(layouts))
     image = None
-    for axes, layout in zip(panels[0], layouts, strict=True):
+    for axes, layout in zip(panels, layouts, strict=True):
         values = np.full((len(agents), len(agents)), np.nan)
         for one in (one for one in liked if one.layout == layout):
             row, column = agents.index(one.agent), agents.index(one.other)
@@ -148,7 +159,7 @@ def _preference_figure(agents: Sequence[str], liked: Sequence[Preference]) -> Fi
         axes.set_xticks(range(len(agents)), agents, rotation=35, ha="right")
         axes.set_yticks(range(len(agents)), agents)
     if image is not None:
-        figure.colorbar(image, ax=panels[0].tolist(), label="row preferred over column", shrink=0.8)
+        figure.colorbar(image, ax=panels, label="row preferred over column", shrink=0.8)
     return figure
 
 
@@ -193,8 +204,8 @@ def _with_interval(value: float, low: float, high: float) -> str:
 
 
 def _score_figure(fits: Sequence[Fit]) -> Figure:
-    figure, panels = plt.subplots(1, len(fits), figsize=(3.4 * len(fits), 3.8), layout="constrained", squeeze=False)
-    for axes, fit in zip(panels[0], fits, strict=True):
+    figure, panels = _panels(len(fits))
+    for axes, fit in zip(panels, fits, strict=True):
         agents = list(dict.fromkeys(one.agent for one in fit.estimates))
         for seat, colour in enumerate(_SEATS):
             chosen = [one for one in fit.estimates if one.seat == seat]
@@ -205,8 +216,8 @@ def _score_figure(fits: Sequence[Fit]) -> Figure:
         axes.set_xticks(range(len(agents)), agents, rotation=35, ha="right")
         axes.set(title=fit.layout)
         axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("mean score and 95% interval")
-    panels[0][0].legend()
+    panels[0].set_ylabel("mean score and 95% interval")
+    panels[0].legend()
     return figure
 
 
@@ -217,7 +228,7 @@ def _behaviour(games: dict[str, Column]) -> Iterator[Section]:
     onions = games[f"human_{Event.POTTING_ONION.label}"] > games[f"human_{Event.POTTING_TOMATO.label}"]
     measures = [f"{who}_{name}" for name in _MEASURES for who in ("human", "agent") if games[f"{who}_{name}"].any()]
     rows = []
-    for layout in dict.fromkeys(games["layout"].tolist()):
+    for layout in sorted(set(games["layout"].tolist())):
         for agent in dict.fromkeys(games["agent"].tolist()):
             here = (games["layout"] == layout) & (games["agent"] == agent)
             columns = [cooking[here], delivery[here], games["score"][here & onions]]
