@@ -153,6 +153,23 @@ def test_the_command_line_makes_links_that_let_one_in(cochef, tmp_path):
     store.close()
 
 
+@pytest.mark.long
+def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    code, text = cochef("study", "rehearse", "paper", "--database", database)
+    print(text)
+    assert code == 0
+    assert "balanced, complete, and every game replays to its score" in text
+    store = Store.existing(database)
+    counted = [game for game in store.games() if game.start.phase is Phase.GAME]
+    assert len(counted) == 1_440
+    assert Counter(one.layout for one in store.participants()) == dict.fromkeys(store.study.layouts, 12)
+    positions = Counter((game.start.layout, game.start.number, game.start.agent) for game in counted)
+    assert set(positions.values()) == {3}
+    assert sum(game.score for game in counted) > 0
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

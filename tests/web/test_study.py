@@ -78,3 +78,11 @@ def test_a_file_that_is_no_text_or_not_there_is_an_error(tmp_path):
         study.get(str(tmp_path / "missing.toml"))
     with pytest.raises(InputError, match="no study 'papers' ships; there are: paper"):
         study.get("papers")
+
+
+def test_numbers_can_be_changed_for_a_trial_within_what_is_allowed():
+    changed = study.with_numbers(study.shipped("paper"), ["game_ticks=40", "ticks_per_second=2.5"])
+    assert (changed.numbers.game_ticks, changed.numbers.ticks_per_second, changed.numbers.repeats) == (40, 2.5, 3)
+    for change in ("game_ticks=2.5", "game_ticks=-1", "speed=1", "game_ticks"):
+        with pytest.raises(InputError, match=r"it takes a whole number|unknown key 'speed'|give NAME=NUMBER"):
+            study.with_numbers(changed, [change])
