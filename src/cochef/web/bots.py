@@ -33,6 +33,7 @@ from cochef.kitchen.state import State, start
 from cochef.kitchen.text import from_json
 
 _FAVOURITES = ("onion_placement_and_delivery", "tomato_placement_and_delivery", "onion_placement")
+_SLOW = 60.0  # seconds that a busy machine may take for an answer
 _AGAIN = 0.2  # seconds until the server is tried again
 _SIMPLE: dict[str, dict[str, Any]] = {  # what a participant does at stages that leave no choice
     "consent": {"type": "deed", "deed": "consent", "agrees": True},
@@ -130,26 +131,30 @@ class Bot:
         """Open the page and take part until all is done or the server is lost."""
         cookie = await asyncio.to_thread(_enter, self._address, self.diary.name)
         place, headers = f"{self._address.replace('http', 'ws', 1)}/ws", {"Cookie": cookie}
-        async with connect(place, origin=Origin(self._address), additional_headers=headers, proxy=None) as socket:
+        options = {"additional_headers": headers, "proxy": None, "open_timeout": _SLOW, "ping_timeout": _SLOW}
+        async with connect(place, origin=Origin(self._address), **options) as socket:
             await socket.send(json.dumps({"type": "hello", "take_over": True}))
-            async for text in socket:
-                message = json.loads(text)
-                goes_on = message["type"] == "tick" or (message["type"] == "stage" and not message.get("waiting"))
-                if self._lost is not None and goes_on:
-                    self.diary.cut_off.append((self._lost, time.monotonic()))
-                    self._lost = None
-                await self._hear(socket, message)
-                if self.diary.code:
-                    break
+            inbox: asyncio.Queue[str | bytes | None] = asyncio.Queue()
+            reader = asyncio.create_task(_collect(socket, inbox))
+            try:
+                while not self.diary.code and (text := await inbox.get()) is not None:
+                    await self._hear(socket, json.loads(text), hurried=not inbox.empty())
+            finally:
+                reader.cancel()
 
-    async def _hear(self, socket: ClientConnection, message: Mapping[str, Any]) -> None:
+    async def _hear(self, socket: ClientConnection, message: Mapping[str, Any], *, hurried: bool) -> None:
+        """Answer a message; in a hurry, as others wait already, without thinking."""
+        goes_on = message["type"] == "tick" or (message["type"] == "stage" and not message.get("waiting"))
+        if self._lost is not None and goes_on:
+            self.diary.cut_off.append((self._lost, time.monotonic()))
+            self._lost = None
         match message["type"]:
             case "stage" if not message.get("waiting"):
                 answer = self._answer(message)
             case "game":
                 answer = self._sit_down(message)
             case "tick":
-                for word in self._play(message):
+                for word in self._play(message, hurried):
                     await socket.send(json.dumps(word))
                 return
             case "stored" if self._playing is not None:
@@ -212,14 +217,14 @@ class Bot:
         self._playing = _Playing(game["game"], game["seat"], game["phase"], mind, seed, mind.begin(seed))
         return {"type": "ready", "seconds": 0}
 
-    def _play(self, tick: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _play(self, tick: Mapping[str, Any], hurried: bool) -> list[dict[str, Any]]:
         """Tell that the tick was seen, and press a key now and then."""
         words: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
         if self._playing is None:
             return words
         now = self._playing
         self.diary.actions[now.game][tick["t"] - 1] = tick["actions"]
-        if tick["t"] % self._thinks_once_in == 0:
+        if tick["t"] % self._thinks_once_in == 0 and not hurried:
             action, now.memory = now.mind.act(tick["state"], now.seat, now.memory, now.seed)
             if action is not Action.STAY:
                 words += [{"type": way, "action": int(action)} for way in ("down", "up")]
@@ -247,6 +252,14 @@ class _Playing:
     memory: Memory
 
 
+async def _collect(socket: ClientConnection, inbox: asyncio.Queue[str | bytes | None]) -> None:
+    """Put all messages into the inbox as they come, so that a bot who thinks keeps nobody waiting; None is the end."""
+    with contextlib.suppress(WebSocketException):
+        async for text in socket:
+            inbox.put_nowait(text)
+    inbox.put_nowait(None)
+
+
 def _deed(deed: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401  (whatever the deed takes)
     return {"type": "deed", "deed": deed, **content}
 
@@ -255,7 +268,7 @@ def _enter(address: str, name: str) -> str:
     """Ask for the study's page by an identifier; the cookie by which the participant is known from then on."""
     parts = urlsplit(address)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=30)
+    connection = kind(parts.netloc, timeout=_SLOW)
     try:
         connection.request("GET", f"/?PROLIFIC_PID={name}")
         answer = connection.getresponse()

@@ -22,7 +22,7 @@ from cochef.web.store import Store
 from cochef.web.study import Study
 
 QUICK = (
-    "ticks_per_second=25",
+    "ticks_per_second=15",
     "game_ticks=120",
     "warmup_ticks=40",
     "tutorial_ticks=40",
@@ -80,7 +80,7 @@ def practise(study: Study) -> None:
             mind.practise()
 
 
-async def take_part(address: str, study: Study, participants: int, patience: float = 60.0) -> list[Diary]:
+async def take_part(address: str, study: Study, participants: int, patience: float = 300.0) -> list[Diary]:
     """Let bots go through a study at the same time; their diaries."""
     kitchens = [layouts.get(name) for name in dict.fromkeys((study.tutorial_layout, *study.layouts))]
     bots = [Bot(address, f"bot-{number:04d}", kitchens) for number in range(participants)]
