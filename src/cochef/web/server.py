@@ -4,6 +4,7 @@ import socket
 from collections.abc import Sequence
 from typing import Annotated
 
+import jax
 import uvicorn
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -127,7 +128,7 @@ def serve_play(
     kitchens: Sequence[Layout], files: Sequence[AgentFile], *, host: str, port: int, capacity: int = CAPACITY
 ) -> None:
     """Run free play until Ctrl-C."""
-    keep_compiled()
+    _prepare()
     run(play_app(kitchens, files, capacity=capacity), host, port)
 
 
@@ -142,12 +143,18 @@ def serve_study(
     open_door: bool = False,
 ) -> None:
     """Run a study until Ctrl-C."""
-    keep_compiled()
+    _prepare()
     store = Store.open(store_url, study)
     try:
         run(study_app(study, store, password=password, capacity=capacity, open_door=open_door), host, port)
     finally:
         store.close()
+
+
+def _prepare() -> None:
+    """Keep compiled programs, and run them in the clock's own thread: a tick is too small to be handed around."""
+    keep_compiled()
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 def run(app: FastAPI, host: str, port: int) -> None:
