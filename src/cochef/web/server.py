@@ -27,21 +27,27 @@ from cochef.web.study import Study
 from cochef.web.wire import MAX_FRAME
 
 CAPACITY = 64
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
+LOCAL = ("localhost", "127.0.0.1")  # what a browser on this machine calls it; another name may be another site
 
 _MESSAGES = 60.0  # a second that a page may send, and some more for each tick
 _MONTH = 30.0  # days
 
 
-def play_app(kitchens: Sequence[Layout], files: Sequence[AgentFile], *, capacity: int = CAPACITY) -> FastAPI:
-    """Free play."""
+def play_app(
+    kitchens: Sequence[Layout],
+    files: Sequence[AgentFile],
+    *,
+    capacity: int = CAPACITY,
+    hosts: Sequence[str] = LOCAL,
+) -> FastAPI:
+    """Free play; only requests for one of the hosts are answered."""
     loop = Loop(Rooms(capacity), capacity)
     lobby = Lobby(loop, kitchens, files)
 
     async def end() -> None:
         pass
 
-    app = new_app("CoChef", loop, kitchens, (), end)
+    app = new_app("CoChef", loop, kitchens, (), end, hosts)
     app.state.loop = loop
 
     @app.get("/")
@@ -129,7 +135,7 @@ def serve_play(
 ) -> None:
     """Run free play until Ctrl-C."""
     _prepare()
-    run(play_app(kitchens, files, capacity=capacity), host, port)
+    run(play_app(kitchens, files, capacity=capacity, hosts=LOCAL if host in LOCAL else ("*",)), host, port)
 
 
 def serve_study(
