@@ -11,7 +11,7 @@ run: .venv/ready-to-run
 	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick
 	@echo "Who adapts to a person who likes tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
 
-test: check
+test: check .venv/browser
 	$(BIN)/pytest -n 2 --dist loadscope -m "not long"
 
 check: .venv/ready-to-test
@@ -20,7 +20,7 @@ check: .venv/ready-to-test
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-test-long: .venv/ready-to-test
+test-long: .venv/ready-to-test .venv/browser
 	$(BIN)/pytest -n 2 -m long -s
 
 bench: .venv/ready-to-run .venv-peers/ready
@@ -34,8 +34,8 @@ golden: .venv/ready-to-test  ## write our own playthroughs anew, checked against
 
 lock: .venv/ready-to-test
 	$(PIP) uv
-	$(LOCK) --extra envs --group dev --output-file locks/dev.txt
-	$(LOCK) --group build --constraint locks/dev.txt --output-file locks/run.txt
+	$(LOCK) --extra envs --extra postgres --extra study --extra web --group dev --output-file locks/dev.txt
+	$(LOCK) --extra web --group build --constraint locks/dev.txt --output-file locks/run.txt
 	$(LOCK:pyproject.toml=locks/peers.in) --no-deps --constraint locks/dev.txt --output-file locks/peers.txt
 
 .venv/created:
@@ -60,6 +60,12 @@ lock: .venv/ready-to-test
 	$(PIP) --require-hashes -r locks/dev.txt
 	$(PIP) --no-deps --no-build-isolation --require-hashes -r locks/reference.txt
 	@touch $@
+
+# Where it may not be installed, the browser tests fail and name the command.
+.venv/browser: | .venv/created
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update --quiet=2 && \
+		apt-get install --quiet=2 --yes chromium >/dev/null; } || true
+	@if command -v chromium >/dev/null; then touch $@; fi
 
 clean:
 	rm -rf .venv .venv-peers out

@@ -22,7 +22,7 @@ from cochef.kitchen.layout import Layout
 SIMPLE: dict[str, type[Agent]] = {"random": Random, "stay": Stay}
 MAX_IDLE = 100
 
-_KINDS = {cloned.KIND: cloned.build, actor_critic.KIND: actor_critic.build}
+KINDS = {cloned.KIND: cloned.build, actor_critic.KIND: actor_critic.build}
 _SCRIPT = "script:"
 _HELP = "known: random, stay, script:NAME, KIND:LAYOUT (see `cochef partners`), or the path of an agent file"
 
@@ -90,10 +90,10 @@ def _file(name: str) -> Path | None:
 
 def _from_file(path: Path, layout: Layout, greedy: bool) -> Agent:
     card, tensors = storage.read(path)
-    if card.kind not in _KINDS:
-        raise InputError(f"{path}: unknown kind of agent {shown(card.kind)}; known: {', '.join(_KINDS)}")
+    if card.kind not in KINDS:
+        raise InputError(f"{path}: unknown kind of agent {shown(card.kind)}; known: {', '.join(KINDS)}")
     storage.check_kitchen(card, layout, path)
-    return _KINDS[card.kind](card, tensors, layout, path, greedy=greedy)
+    return KINDS[card.kind](card, tensors, layout, path, greedy=greedy)
 
 
 def _number(text: str, what: str, least: float, most: float) -> float:

@@ -14,11 +14,13 @@ from cochef.cli.human import Human
 from cochef.cli.human_likeness import HumanLikeness
 from cochef.cli.layouts import Layouts
 from cochef.cli.partners import Partners
+from cochef.cli.play import Play
 from cochef.cli.pools import Pools
 from cochef.cli.preferences import Preferences
 from cochef.cli.replay import Replay
 from cochef.cli.run import Run, Status
 from cochef.cli.ship import Ship
+from cochef.cli.study import StudyCommand
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
@@ -39,6 +41,8 @@ Command = (
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Clone, tyro.conf.subcommand("clone")]
     | Annotated[Preferences, tyro.conf.subcommand("preferences")]
+    | Annotated[Play, tyro.conf.subcommand("play")]
+    | Annotated[StudyCommand, tyro.conf.subcommand("study")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )

@@ -179,19 +179,25 @@ class _Plan:
         return left, top, left + width, top + self.part(0.9)
 
 
+def render_empty(layout: Layout, tile_size: int) -> Image.Image:
+    """The bare kitchen: its floor and stations, without pots and panels."""
+    picture = Image.new("RGB", (layout.width * tile_size, layout.height * tile_size), _WALL)
+    for cell in range(layout.width * layout.height):
+        x, y = place = layout.place(cell)
+        open_sides = "".join(side.name[0] for side in Direction if _is_open(layout, place, side))
+        if layout.tile(place) is Tile.FLOOR:
+            tile = sprites.floor(sum(place) % 2, "N" not in open_sides, tile_size)
+        else:
+            tile = sprites.station(layout.tile(place), open_sides, tile_size)
+        picture.paste(tile, (x * tile_size, y * tile_size))
+    return picture
+
+
 @cache
 def _background(plan: _Plan) -> Image.Image:
     """All that stays the same during an episode."""
     picture = Image.new("RGB", plan.size, _WALL)
-    layout = plan.layout
-    for cell in range(layout.width * layout.height):
-        place = layout.place(cell)
-        open_sides = "".join(side.name[0] for side in Direction if _is_open(layout, place, side))
-        if layout.tile(place) is Tile.FLOOR:
-            tile = sprites.floor(sum(place) % 2, "N" not in open_sides, plan.tile)
-        else:
-            tile = sprites.station(layout.tile(place), open_sides, plan.tile)
-        picture.paste(tile, plan.corner(place))
+    picture.paste(render_empty(plan.layout, plan.tile), plan.kitchen)
     pen = ImageDraw.Draw(picture)
     _draw_orders(picture, pen, plan)
     for seat in range(SEATS):

@@ -1,0 +1,1 @@
+"""In the browser: play with agents, and run a study with people."""

@@ -1,0 +1,167 @@
+"""The experimenter's page: progress, live numbers, links, replays, export and withdrawal, behind a password."""
+
+import asyncio
+import time
+from collections import deque
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Body, Depends, FastAPI, HTTPException, Path, Query, Request, Response
+
+from cochef.errors import InputError
+from cochef.web import film, replays, tickets
+from cochef.web.app import check_origin, page, remember
+from cochef.web.desk import Desk
+from cochef.web.overview import overview
+from cochef.web.records import StoredGame
+
+ADMIN_COOKIE = "cochef_admin"
+
+_ATTEMPTS = 10  # wrong passwords a minute, from anybody
+_HOURS = 12.0
+_LARGEST = 2**31 - 1
+
+Number = Annotated[int, Path(ge=1, le=_LARGEST)]
+
+
+class Guard:
+    """Knows who has given the password."""
+
+    def __init__(self, password: str) -> None:
+        """Nobody has given it yet."""
+        self._password = password
+        self._inside: dict[str, float] = {}
+        self._wrong: deque[float] = deque(maxlen=_ATTEMPTS)
+
+    def admit(self, password: str) -> str:
+        """A token for whoever knows the password; too many wrong ones have to wait."""
+        now = time.monotonic()
+        if len(self._wrong) == _ATTEMPTS and now - self._wrong[0] < 60:
+            raise HTTPException(429, "too many wrong passwords; please wait a minute")
+        if not tickets.same(password, self._password):
+            self._wrong.append(now)
+            raise HTTPException(403, "this is not the password")
+        token = tickets.token()
+        self._inside[token] = now + _HOURS * 3600
+        return token
+
+    def knows(self, request: Request) -> bool:
+        """Whether the password was given in this browser."""
+        return self._inside.get(request.cookies.get(ADMIN_COOKIE, ""), 0.0) >= time.monotonic()
+
+    def check(self, request: Request) -> None:
+        """Refuse whoever has not given the password."""
+        if not self.knows(request):
+            raise HTTPException(401, "please give the password first")
+
+    def leave(self, request: Request) -> None:
+        """The token is worth nothing any more."""
+        self._inside.pop(request.cookies.get(ADMIN_COOKIE, ""), None)
+
+
+def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
+    """Add the experimenter's page and what it asks for."""
+    guard = Guard(password)
+    refusals: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 429: {}}
+    router = APIRouter(prefix="/api/admin", dependencies=[Depends(guard.check)], responses=refusals)
+    _add_views(router, desk)
+    _add_changes(router, desk)
+
+    @app.get("/admin")
+    def front() -> Response:
+        return page("admin.html")
+
+    @app.get("/api/admin/session")
+    def session(request: Request) -> bool:
+        return guard.knows(request)
+
+    @app.post("/api/admin/login", dependencies=[Depends(check_origin)], responses=refusals, status_code=204)
+    def login(
+        request: Request, response: Response, password: Annotated[str, Body(embed=True, max_length=1000)]
+    ) -> None:
+        remember(response, request, ADMIN_COOKIE, guard.admit(password), days=_HOURS / 24, path="/api/admin")
+
+    @app.post("/api/admin/logout", dependencies=[Depends(check_origin)], responses=refusals, status_code=204)
+    def logout(request: Request) -> None:
+        guard.leave(request)
+
+    app.include_router(router)
+
+
+def _add_views(router: APIRouter, desk: Desk) -> None:
+    @router.get("/progress")
+    async def progress() -> dict[str, Any]:
+        numbers = await desk.ask(overview, desk.store, time.time())
+        here = [one["participant"] for one in numbers["people"] if desk.is_here(one["participant"])]
+        return {**numbers, "title": desk.store.study.title, "present": here}
+
+    @router.get("/live")
+    async def live() -> dict[str, Any]:
+        return live_numbers(desk)
+
+    @router.get("/participants/{number}/games")
+    async def games(number: Number) -> list[dict[str, Any]]:
+        found = await desk.ask(lambda: [game for game in desk.store.games() if game.start.participant == number])
+        return [_game_row(game) for game in found]
+
+    @router.get("/games/{number}")
+    async def game(number: Number) -> dict[str, Any]:
+        try:
+            stored = await desk.ask(desk.store.game, number)
+        except InputError as error:
+            raise HTTPException(404, str(error)) from error
+        layout = replays.kitchens(desk.store)[stored.configuration, stored.start.layout]
+        shown = await asyncio.to_thread(film.film, layout, stored.actions, stored.start.seat)
+        return {**_game_row(stored), **shown}
+
+    @router.get("/export", response_class=Response)
+    async def export() -> Response:
+        from cochef.web import export  # noqa: PLC0415  (needs the extra `study`)
+
+        packed = await asyncio.to_thread(export.archive, desk.store)
+        name = {"Content-Disposition": 'attachment; filename="study.zip"'}
+        return Response(packed, media_type="application/zip", headers=name)
+
+
+def _add_changes(router: APIRouter, desk: Desk) -> None:
+    @router.post("/participants/{number}/withdraw", dependencies=[Depends(check_origin)], status_code=204)
+    async def withdraw(number: Number) -> None:
+        try:
+            await desk.withdraw(number)
+        except InputError as error:
+            raise HTTPException(404, str(error)) from error
+
+    @router.post("/links", dependencies=[Depends(check_origin)])
+    async def links(count: Annotated[int, Query(ge=1, le=1000)]) -> list[str]:
+        return [f"/join/{link}" for link in await desk.ask(desk.store.invite, count)]
+
+
+def live_numbers(desk: Desk) -> dict[str, Any]:
+    """How many are here and playing, and how punctual the clock is, in milliseconds."""
+    late, took = (np.array(part) * 1000 for part in (desk.loop.punctuality.late, desk.loop.punctuality.took))
+    percentiles = {"p50": 50, "p99": 99}
+    return {
+        "present": desk.present,
+        "games": sum(table.due is not None for table in desk.loop.tables),
+        "capacity": desk.loop.capacity,
+        "late": {
+            name: round(float(np.percentile(late, q)), 2) if len(late) else 0.0 for name, q in percentiles.items()
+        },
+        "took": {
+            name: round(float(np.percentile(took, q)), 2) if len(took) else 0.0 for name, q in percentiles.items()
+        },
+    }
+
+
+def _game_row(game: StoredGame) -> dict[str, Any]:
+    start = game.start
+    return {
+        "game": game.number,
+        "phase": str(start.phase),
+        "number": start.number,
+        "agent": start.agent,
+        "layout": start.layout,
+        "ticks": len(game.actions),
+        "score": game.score,
+        "ended": None if game.ended is None else str(game.ended),
+    }

@@ -1,0 +1,143 @@
+"""What every server of ours has: safe headers, the page's files and pictures, the clock, and the websocket's door."""
+
+import asyncio
+import contextlib
+import html
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from importlib import resources
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, HTTPException, Path, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from cochef.kitchen.layout import Layout
+from cochef.web import art
+from cochef.web.connection import Connection, converse
+from cochef.web.loop import Loop
+
+COOKIE = "cochef"
+
+_CONTENT = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+_HEADERS = {
+    "Content-Security-Policy": _CONTENT,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class SafeHeaders:
+    """Puts the same safe headers on every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Around this application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the application does, with the headers added."""
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, send_safely)
+
+
+def new_app(
+    title: str, loop: Loop, kitchens: Sequence[Layout], work: Sequence[Work], end: Work, hosts: Sequence[str] = ("*",)
+) -> FastAPI:
+    """An application with the page's files and pictures; while it runs, the loop and the other work do."""
+
+    @contextlib.asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(job()) for job in (loop.run, *work)]
+        yield
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await end()
+
+    app = FastAPI(title=title, lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.mount("/static", StaticFiles(directory=str(static_files())), name="static")
+    _add_pictures(app, {layout.name: layout for layout in kitchens})
+    return app
+
+
+def static_files() -> Any:  # noqa: ANN401  (importlib's Traversable)
+    """Where the page's own files are."""
+    return resources.files("cochef.web") / "static"
+
+
+def page(name: str) -> FileResponse:
+    """One of the pages."""
+    return FileResponse(str(static_files() / name), media_type="text/html")
+
+
+def notice(title: str, text: str, status: int = 200) -> HTMLResponse:
+    """A page that only says something; an empty line begins a new paragraph."""
+    template = (static_files() / "notice.html").read_text("utf-8")
+    paragraphs = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
+    return HTMLResponse(template.replace("{title}", html.escape(title)).replace("{text}", paragraphs), status)
+
+
+def from_own_page(headers: Headers) -> bool:
+    """Whether a request comes from a page of this server."""
+    origin = headers.get("origin", "")
+    return bool(origin) and urlsplit(origin).netloc == headers.get("host", "")
+
+
+def check_origin(request: Request) -> None:
+    """Refuse what another site's page asks for."""
+    if not from_own_page(request.headers):
+        raise HTTPException(403, "only this server's own pages may do that")
+
+
+def remember(response: Response, request: Request, name: str, value: str, *, days: float, path: str = "/") -> None:
+    """Let the browser keep something that scripts cannot read and other sites cannot use."""
+    secure = request.url.scheme == "https"
+    seconds = round(days * 24 * 3600)
+    response.set_cookie(name, value, seconds, path=path, secure=secure, httponly=True, samesite="lax")
+
+
+async def welcome(
+    socket: WebSocket, rate: float, visit: Callable[[Connection], Coroutine[Any, Any, None]] | None
+) -> None:
+    """Talk with a page over its websocket, if it is one of ours and its browser is known."""
+    if visit is None or not from_own_page(socket.headers):
+        await socket.close()
+        return
+    await socket.accept()
+    connection = Connection(socket, rate)
+    await converse(connection, visit(connection))
+
+
+def _add_pictures(app: FastAPI, kitchens: Mapping[str, Layout]) -> None:
+    @app.get("/art/sprites.png", response_class=Response)
+    def sprites_picture() -> Response:
+        return Response(art.sheet()[0], media_type="image/png")
+
+    @app.get("/art/sprites.json")
+    def sprites_places() -> JSONResponse:
+        return JSONResponse(art.sheet()[1])
+
+    @app.get("/art/kitchens/{name}", response_class=Response, responses={404: {}})
+    def kitchen_picture(name: Annotated[str, Path(max_length=100)]) -> Response:
+        if name not in kitchens:
+            raise HTTPException(404, "there is no such kitchen")
+        return Response(art.kitchen(kitchens[name]), media_type="image/png")
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        return {"status": "well"}

@@ -1,0 +1,86 @@
+"""Who plays where, with whom, and in which order: pure functions of a participant's place and seed.
+
+The games come in rounds; every round has each agent once, and every two rounds each agent in both seats. The order
+within a round is a row of a Williams square, another one in each round and for each place, so that over as many
+participants as there are agents each agent comes at every position of the session equally often, and within rounds
+each follows each other equally often.
+"""
+
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from cochef.kitchen.constants import SEATS
+from cochef.web.study import Study
+
+
+@dataclass(frozen=True)
+class Partner:
+    """An agent as a participant meets it: a letter on the page, its label in the data."""
+
+    label: str
+    agent: str
+
+
+@dataclass(frozen=True)
+class PlannedGame:
+    """One of the games that count: with which partner of the plan, and where the participant sits."""
+
+    number: int
+    partner: int
+    seat: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one participant will meet."""
+
+    layout: str
+    partners: tuple[Partner, ...]  # in the random order in which the page shows them
+    games: tuple[PlannedGame, ...]
+
+
+def free_place(study: Study, taken: Mapping[str, Collection[int]], seed: int) -> tuple[str, int] | None:
+    """A newcomer's kitchen, the emptiest (drawn among equals), and the place in it; None when all are full."""
+    size = study.numbers.participants_per_layout
+    counts = {layout: len(taken.get(layout, ())) for layout in study.layouts}
+    open_ones = [layout for layout, count in counts.items() if count < size]
+    if not open_ones:
+        return None
+    fewest = min(counts[layout] for layout in open_ones)
+    layout = random.Random(seed).choice([layout for layout in open_ones if counts[layout] == fewest])
+    return layout, min(set(range(size)) - set(taken.get(layout, ())))
+
+
+def plan(study: Study, layout: str, place: int, seed: int) -> Plan:
+    """The partners under their letters, in random order, and the balanced order of games for this place."""
+    shown = random.Random(seed).sample(study.agents, len(study.agents))
+    partners = tuple(Partner(letter, agent) for letter, agent in zip(ascii_uppercase, shown, strict=False))
+    games = tuple(
+        PlannedGame(number, shown.index(study.agents[agent]), seat)
+        for number, (agent, seat) in enumerate(order(len(study.agents), study.numbers.repeats, place))
+    )
+    return Plan(layout, partners, games)
+
+
+def order(agents: int, repeats: int, place: int) -> list[tuple[int, int]]:
+    """The games of a place as (agent, the participant's seat)."""
+    square = williams(agents)
+    return [
+        (agent, (turn + agent + place // agents) % SEATS)
+        for turn in range(repeats * SEATS)
+        for agent in square[(place + turn) % len(square)]
+    ]
+
+
+def williams(agents: int) -> list[tuple[int, ...]]:
+    """Rows in which each agent is equally often at every position and directly after every other one.
+
+    An odd number of agents takes the rows backwards as well.
+    """
+    first = [0]
+    for distance in range(1, agents):
+        first.append((first[-1] + (distance if distance % 2 else -distance)) % agents)
+    rows = [tuple((agent + shift) % agents for agent in first) for shift in range(agents)]
+    return rows + [row[::-1] for row in rows] if agents % 2 else rows

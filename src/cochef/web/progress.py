@@ -1,0 +1,193 @@
+"""Where a participant stands in a study: a pure state machine.
+
+consent -> questions -> instructions -> tutorial -> warm-up -> ranking -> games -> thanks
+
+What a participant does is a deed. `advance` checks it against the stage and the study and says where the participant
+stands afterwards; anything that does not belong there is an InputError and changes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from cochef.errors import InputError, shown
+from cochef.web.study import Question, Study
+
+MAX_ANSWER = 200  # characters
+MAX_COMMENT = 5_000
+
+
+class Stage(StrEnum):
+    """The steps of a study, in order; who does not consent has declined."""
+
+    CONSENT = "consent"
+    QUESTIONS = "questions"
+    INSTRUCTIONS = "instructions"
+    TUTORIAL = "tutorial"
+    WARMUP = "warm-up"
+    RANKING = "ranking"
+    GAMES = "games"
+    THANKS = "thanks"
+    DECLINED = "declined"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The stage, the free games ended with each partner (by its place in the plan), and the games played that count."""
+
+    stage: Stage
+    tried: tuple[int, ...]
+    games: int = 0
+
+
+@dataclass(frozen=True)
+class Consent:
+    """The participant agrees to take part, or does not."""
+
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Answers:
+    """An answer for every question; None where it was declined."""
+
+    values: Mapping[str, str | int | None]
+
+
+@dataclass(frozen=True)
+class Understood:
+    """The instructions have been read."""
+
+
+@dataclass(frozen=True)
+class TutorialDone:
+    """The tutorial is over."""
+
+
+@dataclass(frozen=True)
+class WarmupPlayed:
+    """A free game with a partner has ended."""
+
+    partner: int
+
+
+@dataclass(frozen=True)
+class WarmupDone:
+    """The participant has seen enough of the partners."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The partners in order, the most helpful first, and a comment of each on every question asked about them."""
+
+    ranking: tuple[int, ...]
+    comments: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class GamePlayed:
+    """One of the games that count has been played to its end."""
+
+    number: int
+
+
+Deed = Consent | Answers | Understood | TutorialDone | WarmupPlayed | WarmupDone | Judged | GamePlayed
+
+_BELONGS = {
+    Consent: Stage.CONSENT,
+    Answers: Stage.QUESTIONS,
+    Understood: Stage.INSTRUCTIONS,
+    TutorialDone: Stage.TUTORIAL,
+    WarmupPlayed: Stage.WARMUP,
+    WarmupDone: Stage.WARMUP,
+    Judged: Stage.RANKING,
+    GamePlayed: Stage.GAMES,
+}
+_NEXT = {
+    Answers: Stage.INSTRUCTIONS,
+    Understood: Stage.TUTORIAL,
+    TutorialDone: Stage.WARMUP,
+    WarmupDone: Stage.RANKING,
+    Judged: Stage.GAMES,
+}
+
+
+def beginning(study: Study) -> Progress:
+    """Where everybody begins."""
+    return Progress(Stage.CONSENT, (0,) * len(study.agents))
+
+
+def advance(study: Study, progress: Progress, deed: Deed) -> Progress:
+    """Where a participant stands after a deed that is allowed there."""
+    if progress.stage is not _BELONGS[type(deed)]:
+        raise InputError(f"{type(deed).__name__} at the stage {progress.stage}; it belongs to {_BELONGS[type(deed)]}")
+    _check(study, progress, deed)
+    match deed:
+        case Consent(agrees):
+            after = Stage.QUESTIONS if study.questions else Stage.INSTRUCTIONS
+            return replace(progress, stage=after if agrees else Stage.DECLINED)
+        case WarmupPlayed(partner):
+            return replace(progress, tried=tuple(n + (p == partner) for p, n in enumerate(progress.tried)))
+        case GamePlayed(number):
+            done = number + 1 == study.games_each
+            return replace(progress, games=number + 1, stage=Stage.THANKS if done else Stage.GAMES)
+        case _:
+            return replace(progress, stage=_NEXT[type(deed)])
+
+
+def _check(study: Study, progress: Progress, deed: Deed) -> None:
+    match deed:
+        case Answers(values):
+            _check_answers(study, values)
+        case WarmupPlayed(partner):
+            if not 0 <= partner < len(study.agents):
+                raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(study.agents) - 1}")
+        case WarmupDone():
+            least = study.numbers.warmup_games_least
+            if min(progress.tried) < least:
+                raise InputError(f"free games with each partner: {list(progress.tried)}; at least {least} with each")
+        case Judged(ranking, comments):
+            _check_ranking(study, ranking)
+            _check_comments(study, comments)
+        case GamePlayed(number):
+            if number != progress.games:
+                raise InputError(f"game {number} has ended; the next one to play is {progress.games}")
+
+
+def _check_answers(study: Study, values: Mapping[str, str | int | None]) -> None:
+    known = {question.id for question in study.questions}
+    if values.keys() != known:
+        raise InputError(f"answers to {shown(sorted(values))}; the questions are: {', '.join(sorted(known))}")
+    for question in study.questions:
+        if values[question.id] is not None:
+            _check_answer(question, values[question.id])
+
+
+def _check_answer(question: Question, value: str | int | None) -> None:
+    if question.kind == "choice" and value not in question.options:
+        raise InputError(f"{question.id} is {shown(value)}; allowed: {', '.join(question.options)}")
+    if question.kind == "number" and (type(value) is not int or not question.least <= value <= question.most):
+        raise InputError(f"{question.id} is {shown(value)}; allowed: {question.least} to {question.most}")
+    if question.kind == "text":
+        _check_text(value, question.id, MAX_ANSWER)
+
+
+def _check_text(text: object, what: str, longest: int) -> None:
+    if not isinstance(text, str) or len(text) > longest or "\0" in text:
+        raise InputError(f"{what} is {shown(text)}; it takes a text of at most {longest} characters")
+
+
+def _check_ranking(study: Study, ranking: tuple[int, ...]) -> None:
+    if sorted(ranking) != list(range(len(study.agents))):
+        raise InputError(
+            f"ranking {shown(list(ranking))}; it takes every partner from 0 to {len(study.agents) - 1} once"
+        )
+
+
+def _check_comments(study: Study, comments: tuple[tuple[str, ...], ...]) -> None:
+    if [len(some) for some in comments] != [len(study.comment_questions)] * len(study.agents):
+        raise InputError(
+            f"{len(comments)} lists of comments; one for each partner, each with an entry for each question"
+        )
+    for text in (text for some in comments for text in some):
+        _check_text(text, "a comment", MAX_COMMENT)

@@ -1,0 +1,51 @@
+"""What a participant's page shows at each stage; agents appear only under their letters."""
+
+from dataclasses import asdict
+from typing import Any
+
+from cochef.web.progress import Stage
+from cochef.web.records import Participant
+from cochef.web.study import Study
+
+
+def stage_message(study: Study, participant: Participant) -> dict[str, Any]:
+    """Where a participant stands and what the page needs there."""
+    progress = participant.progress
+    message: dict[str, Any] = {
+        "type": "stage",
+        "stage": str(progress.stage),
+        "title": study.title,
+        "contact": study.contact,
+        "text": _text(study, progress.stage),
+    }
+    match progress.stage:
+        case Stage.QUESTIONS:
+            message["questions"] = [asdict(question) for question in study.questions]
+        case Stage.WARMUP:
+            message |= {"tried": list(progress.tried), "least": study.numbers.warmup_games_least}
+        case Stage.RANKING:
+            message["comment_questions"] = list(study.comment_questions)
+        case Stage.GAMES:
+            message |= {"game": progress.games, "games": study.games_each}
+        case Stage.THANKS:
+            message["code"] = participant.completion_code
+        case _:
+            pass
+    if progress.stage in (Stage.WARMUP, Stage.RANKING):
+        message["partners"] = [partner.label for partner in participant.plan.partners]
+    return message
+
+
+def _text(study: Study, stage: Stage) -> str:
+    texts = study.texts
+    return {
+        Stage.CONSENT: texts.consent,
+        Stage.QUESTIONS: "",
+        Stage.INSTRUCTIONS: texts.instructions,
+        Stage.TUTORIAL: texts.tutorial,
+        Stage.WARMUP: texts.warmup,
+        Stage.RANKING: texts.ranking,
+        Stage.GAMES: texts.games,
+        Stage.THANKS: texts.thanks,
+        Stage.DECLINED: texts.declined,
+    }[stage]

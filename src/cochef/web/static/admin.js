@@ -1,0 +1,135 @@
+// The experimenter's page.
+
+import "./theme.js";
+import { banner, button, element, fill, plain, show } from "./dom.js";
+import { openReplay } from "./replay.js";
+import { clockWords } from "./words.js";
+
+const LIVE_SECONDS = 5;
+let replay = null;
+let timer = 0;
+
+async function ask(path, options = {}) {
+  const answer = await fetch(`/api/admin/${path}`, options);
+  if (answer.status === 401) {
+    login();
+    return null;
+  }
+  if (!answer.ok) {
+    const { detail } = await answer.json().catch(() => ({ detail: answer.statusText }));
+    banner(typeof detail === "string" ? detail : "This did not work.");
+    return null;
+  }
+  banner("");
+  return answer.status === 204 ? true : answer.json();
+}
+
+function table(caption, heads, rows) {
+  return element(
+    "div",
+    { class: "scroll" },
+    element(
+      "table",
+      {},
+      element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell))))),
+    ),
+  );
+}
+
+function login() {
+  clearInterval(timer);
+  const input = element("input", { type: "password", id: "password", autocomplete: "current-password" });
+  const enter = async (event) => {
+    event.preventDefault();
+    const body = JSON.stringify({ password: input.value });
+    if (await ask("login", { method: "POST", body, headers: { "Content-Type": "application/json" } })) overview();
+  };
+  const form = element("form", { onsubmit: enter }, element("div", { class: "field" }, element("label", { for: "password" }, "Password"), input), element("button", { type: "submit", class: "main" }, "Enter"));
+  show(element("section", { class: "card narrow" }, element("h1", {}, "Experimenter"), form));
+  input.focus();
+}
+
+async function overview() {
+  clearInterval(timer);
+  if (replay) replay.close();
+  replay = null;
+  const found = await ask("progress");
+  if (!found) return;
+  const numbers = element("p", { role: "status" });
+  const kitchens = Object.entries(found.groups);
+  const stages = Object.keys(kitchens[0][1].stages);
+  const groups = table("Progress by kitchen", ["Kitchen", "Wanted", ...stages], kitchens.map(([layout, group]) => [plain(layout), String(group.wanted), ...stages.map((stage) => String(group.stages[stage]))]));
+  const scores = table("Scores of games that count", ["Kitchen", "Agent", "Participant is", "Mean score", "Games"], found.scores.map((row) => [plain(row.layout), row.agent, `chef ${row.seat + 1}`, row.mean.toFixed(1), String(row.games)]));
+  const people = table(
+    "Participants",
+    ["Number", "Kitchen", "Stage", "Games", "Last seen", "Here", "", ""],
+    found.people.map(({ participant, layout, stage, games: played, of, seen_seconds_ago: ago }) => [
+      String(participant), plain(layout), stage, `${played} of ${of}`, `${clockWords(ago)} ago`, found.present.includes(participant) ? "yes" : "no",
+      button("Games", () => games(participant), { "aria-label": `Games of participant ${participant}` }),
+      button("Withdraw", () => withdraw(participant), { "aria-label": `Withdraw participant ${participant}` }),
+    ]),
+  );
+  show(
+    element("section", { class: "card wide" }, element("h1", {}, found.title), numbers, element("div", { class: "row" }, button("Refresh", overview), element("a", { class: "button", href: "/api/admin/export", download: "study.zip" }, "Export"), button("Leave", leave)), groups, people, found.scores.length ? scores : null, links()),
+  );
+  const live = async () => {
+    const now = await ask("live");
+    if (now) numbers.textContent = `${now.present} here, ${now.games} games running, room for ${now.capacity}. Ticks late: ${now.late.p50} ms (median), ${now.late.p99} ms (99 %).`;
+  };
+  await live();
+  timer = setInterval(live, 1000 * LIVE_SECONDS);
+}
+
+function links() {
+  const count = element("input", { type: "number", id: "count", min: "1", max: "1000", value: "1" });
+  const made = element("textarea", { rows: "3", readonly: true, "aria-label": "New links" });
+  const make = async () => {
+    const found = await ask(`links?count=${Number(count.value) || 1}`, { method: "POST" });
+    if (found) made.value = found.map((path) => location.origin + path).join("\n");
+  };
+  return element("fieldset", {}, element("legend", {}, "New links for participants"), element("div", { class: "row" }, element("label", { for: "count" }, "How many"), count, button("Make links", make)), made);
+}
+
+async function leave() {
+  await ask("logout", { method: "POST" });
+  login();
+}
+
+function withdraw(number) {
+  const dialog = element("dialog", { "aria-label": `Withdraw participant ${number}` });
+  const sure = async () => {
+    dialog.close();
+    if (await ask(`participants/${number}/withdraw`, { method: "POST" })) overview();
+  };
+  fill(dialog, element("p", {}, `All data of participant ${number} will be deleted. This cannot be undone.`), element("div", { class: "row" }, button("Delete everything", sure, { class: "main" }), button("Cancel", () => dialog.close())));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+async function games(number) {
+  clearInterval(timer);
+  const found = await ask(`participants/${number}/games`);
+  if (!found) return;
+  const rows = found.map((game) => [String(game.game), game.phase, String(game.number + 1), game.agent || "nobody", plain(game.layout), String(game.ticks), game.score === null ? "" : String(game.score), game.ended ?? "not yet", button("Watch", () => watch(game.game, number), { "aria-label": `Watch game ${game.game}` })]);
+  show(element("section", { class: "card wide" }, element("h1", {}, `Participant ${number}`), button("Back", overview), table("Games", ["Game", "Phase", "Number", "Agent", "Kitchen", "Ticks", "Score", "Ended", ""], rows)));
+}
+
+async function watch(game, number) {
+  const film = await ask(`games/${game}`);
+  if (!film) return;
+  const names = [0, 1].map((seat) => (seat === film.seat ? "Participant" : film.agent || "Nobody"));
+  replay = await openReplay(film, 8, names);
+  const back = () => {
+    replay.close();
+    replay = null;
+    games(number);
+  };
+  show(element("section", { class: "card" }, element("h1", {}, `Game ${game}`), button("Back", back), replay.root));
+  replay.begin();
+}
+
+if (await ask("session")) overview();
+else login();

@@ -1,0 +1,171 @@
+// A participant's way through a study: the server says where they stand, the page shows it.
+
+import "./theme.js";
+import { loadSprites } from "./art.js";
+import { banner, button, element, paragraphs, show } from "./dom.js";
+import { openGame } from "./game.js";
+import { questionForm } from "./questions.js";
+import { rankingList } from "./ranking.js";
+import { connect } from "./socket.js";
+
+const RANKS = ["the most helpful", "the second", "the third", "the fourth", "the fifth", "the sixth", "the seventh", "the eighth"];
+let stage = null;
+let view = null;
+let result = null; // the score of the game that has just ended
+
+const deed = (name, more = {}) => socket.send({ type: "deed", deed: name, ...more });
+const start = (more = {}) => socket.send({ type: "start", ...more });
+
+function close() {
+  if (view) view.close();
+  view = null;
+}
+
+function card(heading, ...children) {
+  show(element("section", { class: "card" }, element("p", { class: "small" }, stage.title), element("h1", {}, heading), ...children));
+}
+
+function scored() {
+  const said = result === null ? null : element("p", { class: "result" }, `The last game scored ${result}.`);
+  result = null;
+  return said;
+}
+
+const pages = {
+  consent() {
+    const row = element("div", { class: "row" }, button("I agree and take part", () => deed("consent", { agrees: true }), { class: "main" }), button("I do not take part", () => deed("consent", { agrees: false })));
+    card("Welcome", paragraphs(stage.text), contact(), row);
+  },
+  questions() {
+    card("A few questions", element("p", {}, "You may decline each of them."), questionForm(stage.questions, (values) => deed("answers", { values })));
+  },
+  instructions() {
+    card("How it works", paragraphs(stage.text), button("Continue", () => deed("understood"), { class: "main" }));
+  },
+  tutorial() {
+    const row = element("div", { class: "row" }, button("Try the kitchen", () => start(), { class: "main" }), button("I know how it works, continue", () => deed("tutorial-done")));
+    card("Find your way", paragraphs(stage.text), scored(), row);
+  },
+  "warm-up"() {
+    const partners = stage.partners.map((label, partner) => {
+      const played = stage.tried[partner];
+      const games = played === 1 ? "1 game played" : `${played} games played`;
+      return element("li", {}, button(`Play with partner ${label}`, () => start({ partner })), element("span", {}, games));
+    });
+    const enough = stage.tried.every((games) => games >= stage.least);
+    const onwards = button("I have seen enough, continue", () => deed("warm-up-done"), { class: "main", disabled: !enough });
+    const wish = enough ? null : element("p", { class: "small" }, `Please play at least ${stage.least === 1 ? "once" : `${stage.least} times`} with each partner.`);
+    card("Meet your partners", paragraphs(stage.text), scored(), element("ul", { class: "partners" }, partners), wish, onwards);
+  },
+  ranking: judge,
+  games() {
+    const many = `Game ${stage.game + 1} of ${stage.games}`;
+    const bar = element("progress", { max: stage.games, value: stage.game, "aria-label": "Games played" });
+    card(many, stage.game === 0 ? paragraphs(stage.text) : null, scored(), bar, button("Next game", () => start(), { class: "main" }));
+  },
+  thanks() {
+    const code = element("output", { class: "code" }, stage.code);
+    card("Thank you", paragraphs(stage.text), element("p", {}, "Your completion code:"), element("p", {}, code), contact());
+    socket.stop();
+  },
+  declined() {
+    card("Goodbye", paragraphs(stage.text));
+    socket.stop();
+  },
+};
+
+function contact() {
+  return stage.contact ? element("p", { class: "small" }, `Questions: ${stage.contact}`) : null;
+}
+
+function draft() {
+  try {
+    return JSON.parse(sessionStorage.getItem("cochef-comments")) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function judge() {
+  const written = draft();
+  const fields = stage.partners.map((label, partner) =>
+    stage.comment_questions.map((question, number) => {
+      const id = `comment-${partner}-${number}`;
+      const text = element("textarea", { id, rows: "2", maxlength: "5000", oninput: () => keep(id, text.value) });
+      text.value = written[id] ?? "";
+      return { text, box: element("div", { class: "field" }, element("label", { for: id }, question), text) };
+    }),
+  );
+  const comments = stage.partners.map((label, partner) => element("fieldset", {}, element("legend", {}, `Partner ${label}`), fields[partner].map(({ box }) => box)));
+  const ranking = rankingList(stage.partners.map((label) => `Partner ${label}`), (place) => RANKS[place]);
+  const moved = element("p", { class: "small" }, "The most helpful partner on top. Drag, use the buttons, or move a chosen partner with the arrow keys.");
+  const sure = element("input", { type: "checkbox", id: "sure" });
+  const complaint = element("p", { class: "complaint", role: "alert" });
+  const confirm = element("div", { class: "option" }, sure, element("label", { for: "sure" }, "This order is my ranking"));
+  const send = () => {
+    complaint.textContent = sure.checked ? "" : "Please put your partners in order and confirm it.";
+    if (!sure.checked) return sure.focus();
+    deed("judged", { ranking: ranking.order(), comments: fields.map((some) => some.map(({ text }) => text.value)) });
+  };
+  card("Your partners", paragraphs(stage.text), ...comments, element("h2", {}, "Your ranking"), moved, ranking.root, confirm, complaint, button("Send", send, { class: "main" }));
+}
+
+function keep(id, value) {
+  try {
+    sessionStorage.setItem("cochef-comments", JSON.stringify({ ...draft(), [id]: value }));
+  } catch {
+    // Then a reload begins with empty comments.
+  }
+}
+
+async function begin(message) {
+  close();
+  const opened = await openGame(message, socket.send);
+  view = opened;
+  show(opened.root);
+  opened.begin();
+}
+
+function enter(message) {
+  const same = stage && JSON.stringify(stage) === JSON.stringify(message) && !view;
+  stage = message;
+  document.title = message.title;
+  if (message.waiting) return; // a game follows
+  close();
+  if (!same || result !== null) pages[message.stage]();
+}
+
+let queue = Promise.resolve();
+function hear(message) {
+  queue = queue.then(() => handle(message));
+}
+
+async function handle(message) {
+  if (message.type === "stage") enter(message);
+  else if (message.type === "game") await begin(message);
+  else if (message.type === "over") {
+    close();
+    result = message.score;
+  } else if (message.type === "wait") banner("Preparing the kitchen …");
+  else if (message.type === "error") banner(message.message);
+  else if (message.type === "full") say("Please come back later", message.text);
+  else if (message.type === "withdrawn") say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.");
+  else if (message.type === "elsewhere") elsewhere();
+  else if (view) view.hear(message);
+}
+
+function say(heading, text) {
+  close();
+  socket.stop();
+  show(element("section", { class: "card" }, element("h1", {}, heading), paragraphs(text)));
+}
+
+function elsewhere() {
+  close();
+  stage = null;
+  const here = button("Continue here", () => socket.send({ type: "hello", take_over: true }), { class: "main" });
+  show(element("section", { class: "card" }, element("h1", {}, "Open in another tab"), element("p", {}, "You are taking part in another tab or window of this browser. Please go on there, or:"), here));
+}
+
+await loadSprites();
+const socket = connect(hear);

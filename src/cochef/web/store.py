@@ -1,0 +1,381 @@
+"""The study on disk: SQLite by default, PostgreSQL by URL.
+
+Every method that changes something is one transaction and durable when it returns. Methods block; they may be called
+from any thread. Only one process plays games, others may read, withdraw and invite.
+"""
+
+import json
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sql
+from sqlalchemy.exc import IntegrityError
+
+from cochef.errors import InputError
+from cochef.kitchen.constants import SEATS, Action
+from cochef.web import assignment, schema
+from cochef.web.progress import Answers, Deed, Judged, Progress, Stage, advance, beginning
+from cochef.web.records import Ended, GameStart, Identity, Participant, Phase, Steps, StoredGame
+from cochef.web.schema import COMMENTS, CONFIGURATIONS, GAMES, IDENTITIES, META, PARTICIPANTS, RANKINGS, STEPS
+from cochef.web.study import Study, from_configuration
+
+_HOUR = 3600.0
+
+
+class StudyFullError(InputError):
+    """No place is left."""
+
+
+class UnknownLinkError(InputError):
+    """A link that nobody was given."""
+
+
+class Store:
+    """A study's database."""
+
+    def __init__(self, engine: sql.Engine, study: Study) -> None:
+        """Use `Store.open` or `Store.existing`."""
+        self.study = study
+        self._engine = engine
+        self._lock = threading.RLock()
+        self._next: dict[int, int] = {}  # the tick that comes next in each running game
+
+    @classmethod
+    def open(cls, url: str, study: Study) -> "Store":
+        """The database of a study, made where there is none; participants who have joined must be able to go on."""
+        store = cls(schema.connect(url), study)
+        with store._writing() as connection:
+            design = connection.scalar(sql.select(META.c.value).where(META.c.key == "design"))
+            joined = connection.scalar(sql.select(sql.func.count()).select_from(PARTICIPANTS))
+            if joined and design != study.design_hash:
+                raise InputError(
+                    f"{joined} participants have joined another design of the study in this database; "
+                    "keep its name, agents, layouts, repeats and questions, or give another database"
+                )
+            connection.execute(META.delete().where(META.c.key.in_(["design", "configuration"])))
+            values = {"design": study.design_hash, "configuration": study.configuration_hash}
+            connection.execute(META.insert(), [{"key": key, "value": value} for key, value in values.items()])
+            same = CONFIGURATIONS.c.hash == study.configuration_hash
+            if not connection.scalar(sql.select(sql.exists().where(same))):
+                row = {"hash": study.configuration_hash, "text": study.configuration_text}
+                connection.execute(CONFIGURATIONS.insert().values(row))
+        return store
+
+    @classmethod
+    def existing(cls, url: str) -> "Store":
+        """The database of a study that has been run, with the study as it was last run."""
+        engine = schema.connect(url)
+        current = sql.select(META.c.value).where(META.c.key == "configuration").scalar_subquery()
+        with engine.begin() as connection:
+            text = connection.scalar(sql.select(CONFIGURATIONS.c.text).where(CONFIGURATIONS.c.hash == current))
+        if text is None:
+            raise InputError(f"database {engine.url!r} holds no study; give the one that `cochef study serve` used")
+        return cls(engine, from_configuration(json.loads(text)))
+
+    @property
+    def url(self) -> sql.URL:
+        """Where the database is."""
+        return self._engine.url
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    @cached_property
+    def secret(self) -> bytes:
+        """A random key that belongs to this database; what is signed with it is genuine after a restart, too."""
+        with self._writing() as connection:
+            known = connection.scalar(sql.select(META.c.value).where(META.c.key == "secret"))
+            if known is None:
+                known = secrets.token_hex(32)
+                connection.execute(META.insert().values(key="secret", value=known))
+        return bytes.fromhex(known)
+
+    @contextmanager
+    def reading(self) -> Iterator[sql.Connection]:
+        """A connection that sees one moment of the database."""
+        with self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sql.Connection]:
+        with self._lock, self._engine.execution_options(writes=True).begin() as connection:
+            yield connection
+
+    def configurations(self) -> dict[str, dict[str, Any]]:
+        """All configurations under which games were played, by their hash."""
+        with self.reading() as connection:
+            return {row.hash: json.loads(row.text) for row in connection.execute(sql.select(CONFIGURATIONS))}
+
+    def invite(self, number: int) -> list[str]:
+        """New random links, each for one participant."""
+        links = [secrets.token_urlsafe(16) for _ in range(number)]
+        with self._writing() as connection:
+            connection.execute(IDENTITIES.insert(), [{"kind": "link", "value": link} for link in links])
+        return links
+
+    def join(self, identity: Identity, now: float, *, create: bool = True) -> Participant:
+        """The participant of this identity; a new one gets the emptiest kitchen.
+
+        Without `create` only those are let in who were invited or have been here.
+        """
+        same = (IDENTITIES.c.kind == identity.kind) & (IDENTITIES.c.value == identity.value)
+        with self._writing() as connection:
+            known = connection.execute(sql.select(IDENTITIES.c.participant).where(same)).first()
+            if known and known.participant is not None:
+                return self._participant(connection, known.participant)
+            if not known and not create:
+                raise UnknownLinkError(
+                    "this link is not one that was given to anybody; please check that it is complete"
+                )
+            number = self._add_participant(connection, now)
+            if known:
+                connection.execute(IDENTITIES.update().where(same).values(participant=number))
+            else:
+                row = {"kind": identity.kind, "value": identity.value, "participant": number}
+                connection.execute(IDENTITIES.insert().values(row))
+            return self._participant(connection, number)
+
+    def _add_participant(self, connection: sql.Connection, now: float) -> int:
+        seed = secrets.randbits(31)
+        place = assignment.free_place(self.study, self._taken(connection, now), seed)
+        if place is None:
+            raise StudyFullError("all places of this study are taken")
+        row = {
+            "layout": place[0],
+            "place": place[1],
+            "seed": seed,
+            **_progress_columns(beginning(self.study)),
+            "completion_code": self.study.completion_code or secrets.token_hex(4).upper(),
+            "joined": now,
+            "seen": now,
+        }
+        return connection.scalars(PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)).one()
+
+    def _taken(self, connection: sql.Connection, now: float) -> dict[str, set[int]]:
+        """The places of those who have finished or may still do so."""
+        here = now - self.study.numbers.hours_until_abandoned * _HOUR
+        counts = (PARTICIPANTS.c.stage == Stage.THANKS) | (PARTICIPANTS.c.seen >= here)
+        chosen = sql.select(PARTICIPANTS.c.layout, PARTICIPANTS.c.place)
+        taken: dict[str, set[int]] = {}
+        for layout, place in connection.execute(chosen.where(counts, PARTICIPANTS.c.stage != Stage.DECLINED)):
+            taken.setdefault(layout, set()).add(place)
+        return taken
+
+    def participant(self, number: int) -> Participant:
+        """One participant."""
+        with self.reading() as connection:
+            return self._participant(connection, number)
+
+    def participants(self) -> list[Participant]:
+        """All participants, in the order in which they joined."""
+        with self.reading() as connection:
+            rows = connection.execute(sql.select(PARTICIPANTS).order_by(PARTICIPANTS.c.number)).mappings().all()
+        return [self._from_row(row) for row in rows]
+
+    def _participant(self, connection: sql.Connection, number: int) -> Participant:
+        chosen = sql.select(PARTICIPANTS).where(PARTICIPANTS.c.number == number)
+        row = connection.execute(chosen).mappings().first()
+        if row is None:
+            raise InputError(f"there is no participant {number}; they may have withdrawn")
+        return self._from_row(row)
+
+    def _from_row(self, row: Mapping[Any, Any]) -> Participant:
+        plan = assignment.plan(self.study, row["layout"], row["place"], row["seed"])
+        kept = ("number", "layout", "place", "seed", "completion_code", "joined", "seen", "finished")
+        progress = Progress(Stage(row["stage"]), tuple(json.loads(row["tried"])), row["games"])
+        return Participant(plan=plan, progress=progress, **{name: row[name] for name in kept})
+
+    def seen(self, number: int, now: float) -> None:
+        """Note that a participant is here."""
+        with self._writing() as connection:
+            connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(seen=now))
+
+    def act(self, number: int, deed: Deed, now: float) -> Participant:
+        """Store what a participant did, if it is allowed where they stand; where they stand afterwards."""
+        with self._writing() as connection:
+            return self._act(connection, number, deed, now)
+
+    def _act(self, connection: sql.Connection, number: int, deed: Deed, now: float) -> Participant:
+        before = self._participant(connection, number)
+        after = advance(self.study, before.progress, deed)
+        finished = now if after.stage is Stage.THANKS else None
+        row = {**_progress_columns(after), "seen": now, "finished": finished}
+        connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(row))
+        match deed:
+            case Answers(values) if values:
+                rows = [{"question": key, "answer": _json(value)} for key, value in values.items()]
+                connection.execute(schema.ANSWERS.insert(), [{"participant": number, **row} for row in rows])
+            case Judged():
+                self._store_judgement(connection, before, deed)
+        return self._participant(connection, number)
+
+    def _store_judgement(self, connection: sql.Connection, participant: Participant, deed: Judged) -> None:
+        agents, who = [partner.agent for partner in participant.plan.partners], {"participant": participant.number}
+        ranks = [{**who, "agent": agents[partner], "rank": rank} for rank, partner in enumerate(deed.ranking, 1)]
+        connection.execute(RANKINGS.insert(), ranks)
+        comments = [
+            {**who, "agent": agent, "question": question, "comment": text}
+            for agent, texts in zip(agents, deed.comments, strict=True)
+            for question, text in enumerate(texts)
+        ]
+        if comments:
+            connection.execute(COMMENTS.insert(), comments)
+
+    def begin_game(self, start: GameStart, now: float) -> int:
+        """Store the beginning of a game; its number. A game that the participant has left open counts as stopped."""
+        values = asdict(start) | {"nth": start.number, "configuration": self.study.configuration_hash, "began": now}
+        del values["number"]
+        running = (GAMES.c.participant == start.participant) & GAMES.c.ended.is_(None)
+        with self._writing() as connection:
+            for (number,) in connection.execute(sql.select(GAMES.c.number).where(running)).all():
+                self._end(connection, number, Ended.STOPPED, None, now)
+            game = connection.scalars(GAMES.insert().values(values).returning(GAMES.c.number)).one()
+            self._next[game] = 0
+        return game
+
+    def append(self, batch: Sequence[Steps]) -> tuple[int, ...]:
+        """Store what happened next in some games, all of it or, after an error, nothing.
+
+        The games among them that are not running, as their participant has withdrawn, are left out and returned.
+        """
+        with self._lock:
+            for steps in batch:
+                expected = self._next.get(steps.game, steps.first)
+                if steps.first != expected:
+                    raise InputError(f"game {steps.game} goes on with tick {steps.first}; the next one is {expected}")
+            refused = tuple(steps.game for steps in batch if steps.game not in self._next)
+            wanted = [steps for steps in batch if steps.game in self._next]
+            try:
+                self._insert(wanted)
+            except IntegrityError:  # a participant has withdrawn through another process
+                gone = {steps.game for steps in wanted if not self._is_running(steps.game)}
+                refused += tuple(gone)
+                wanted = [steps for steps in wanted if steps.game not in gone]
+                self._insert(wanted)
+            for steps in wanted:
+                self._next[steps.game] = steps.first + len(steps.actions)
+            return refused
+
+    def _insert(self, batch: Sequence[Steps]) -> None:
+        rows = [
+            {
+                "game": steps.game,
+                "first": steps.first,
+                "actions": bytes(one * len(Action) + two for one, two in steps.actions),
+                "lags": json.dumps(steps.lags),
+            }
+            for steps in batch
+            if steps.actions
+        ]
+        if rows:
+            with self._writing() as connection:
+                connection.execute(STEPS.insert(), rows)
+
+    def _is_running(self, game: int) -> bool:
+        running = (GAMES.c.number == game) & GAMES.c.ended.is_(None)
+        with self.reading() as connection:
+            return bool(connection.scalar(sql.select(sql.exists().where(running))))
+
+    def finish_game(
+        self, game: int, score: float, now: float, ended: Ended = Ended.COMPLETE, deed: Deed | None = None
+    ) -> None:
+        """Store the end of a game, together with the progress that it means for the participant."""
+        with self._writing() as connection:
+            participant = self._end(connection, game, ended, score, now)
+            if deed is not None:
+                self._act(connection, participant, deed, now)
+
+    def _end(self, connection: sql.Connection, game: int, ended: Ended, score: float | None, now: float) -> int:
+        running = (GAMES.c.number == game) & GAMES.c.ended.is_(None)
+        participant = connection.scalar(sql.select(GAMES.c.participant).where(running))
+        if participant is None:
+            raise InputError(f"game {game} is not running; it has ended or its participant has withdrawn")
+        connection.execute(GAMES.update().where(running).values(ended=ended, score=score, finished=now))
+        self._next.pop(game, None)
+        return participant
+
+    def unfinished_game(self, participant: int) -> StoredGame | None:
+        """The game that a participant has not ended, which may now go on."""
+        found = list(self.games((GAMES.c.participant == participant) & GAMES.c.ended.is_(None)))
+        if not found:
+            return None
+        with self._lock:
+            self._next[found[-1].number] = len(found[-1].actions)
+        return found[-1]
+
+    def game(self, number: int) -> StoredGame:
+        """One game."""
+        found = list(self.games(GAMES.c.number == number))
+        if not found:
+            raise InputError(f"there is no game {number}")
+        return found[0]
+
+    def games(self, chosen: sql.ColumnElement[bool] | None = None) -> Iterator[StoredGame]:
+        """The games that are chosen, or all, in the order in which they began."""
+        where = sql.true() if chosen is None else chosen
+        several = sql.select(GAMES).where(where).order_by(GAMES.c.number)
+        joined = sql.select(STEPS).join(GAMES).where(where).order_by(STEPS.c.game, STEPS.c.first)
+        with self.reading() as connection:
+            rows = connection.execute(several).mappings().all()
+            steps: dict[int, list[Mapping[Any, Any]]] = {}
+            for part in connection.execute(joined).mappings():
+                steps.setdefault(part["game"], []).append(part)
+        for row in rows:
+            yield _stored_game(row, steps.get(row["number"], []))
+
+    def withdraw(self, number: int) -> None:
+        """Nothing of this participant is in the database any more."""
+        own = sql.select(GAMES.c.number).where(GAMES.c.participant == number)
+        with self._writing() as connection:
+            self._participant(connection, number)
+            for (game,) in connection.execute(own).all():
+                self._next.pop(game, None)
+            connection.execute(STEPS.delete().where(STEPS.c.game.in_(own)))
+            for table in schema.OF_PARTICIPANT:
+                column = table.c.number if table is PARTICIPANTS else table.c.participant
+                connection.execute(table.delete().where(column == number))
+        if self._engine.dialect.name == "sqlite":
+            self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Move SQLite's log into the database, so that nothing of what was deleted is left in it."""
+        with self._lock, closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _progress_columns(progress: Progress) -> dict[str, Any]:
+    return {"stage": progress.stage, "tried": json.dumps(progress.tried), "games": progress.games}
+
+
+def _json(value: str | int | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> StoredGame:
+    taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
+    same = ("participant", "agent", "loaded", "seat", "layout", "seed", "ticks")
+    start = GameStart(
+        phase=Phase(row["phase"]),
+        number=row["nth"],
+        ticks_per_second=row["ticks_per_second"],
+        agent_acts_once_in=row["agent_acts_once_in"],
+        **{name: row[name] for name in same},
+    )
+    return StoredGame(
+        number=row["number"],
+        start=start,
+        configuration=row["configuration"],
+        actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
+        lags=tuple(lag for part in steps for lag in json.loads(part["lags"])),
+        began=row["began"],
+        finished=row["finished"],
+        ended=Ended(row["ended"]) if row["ended"] else None,
+        score=row["score"],
+    )

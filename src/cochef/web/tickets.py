@@ -1,0 +1,33 @@
+"""What browsers are known by: a participant's number with a signature, or a random token."""
+
+import hashlib
+import hmac
+import secrets
+
+
+def ticket(secret: bytes, number: int) -> str:
+    """What a participant's browser keeps; only the holder of the secret can make it."""
+    return f"{number}.{_signature(secret, str(number))}"
+
+
+def number_on(secret: bytes, text: str) -> int | None:
+    """The number on a ticket, or None if it is not genuine."""
+    number, _, signature = text.partition(".")
+    if not number.isascii() or not number.isdigit() or len(number) > 18:
+        return None
+    genuine = hmac.compare_digest(signature.encode(), _signature(secret, number).encode())
+    return int(number) if genuine else None
+
+
+def token() -> str:
+    """A name that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts are the same, in a time that does not tell how much of them is."""
+    return hmac.compare_digest(hashlib.sha256(one.encode()).digest(), hashlib.sha256(other.encode()).digest())
+
+
+def _signature(secret: bytes, text: str) -> str:
+    return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,78 @@
+"""Looking at what a page and its server say to each other, and walking through a kitchen by keys."""
+
+import json
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.web.serving import LAPTOP, chromium, watched_page
+
+KEYS = {"N": "ArrowUp", "S": "ArrowDown", "E": "ArrowRight", "W": "ArrowLeft"}
+STEPS = {"N": (0, -1), "S": (0, 1), "E": (1, 0), "W": (-1, 0)}
+
+
+class Ear:
+    """Hears every message that a page gets."""
+
+    def __init__(self, page):
+        self.page = page
+        self.heard = []
+        page.on(
+            "websocket", lambda socket: socket.on("framereceived", lambda text: self.heard.append(json.loads(text)))
+        )
+
+    def last(self, *kinds):
+        return next((message for message in reversed(self.heard) if message["type"] in kinds), None)
+
+    def wait(self, condition, seconds=60.0):
+        """Wait until the last moment of the game is as wanted; the moment."""
+        deadline = time.monotonic() + seconds
+        while True:
+            moment = self.last("tick", "game")
+            if moment is not None and condition(moment):
+                return moment
+            assert time.monotonic() < deadline, f"still {moment}"
+            self.page.wait_for_timeout(20)
+
+
+class Walker:
+    """Walks one chef by keys, each step checked against what the server says."""
+
+    def __init__(self, page, ear, seat):
+        self.page, self.ear, self.seat = page, ear, seat
+
+    @property
+    def chef(self):
+        return self.ear.last("tick", "game")["state"]["chefs"][self.seat]
+
+    def turn(self, way):
+        """Look this way, and step there if the cell is free."""
+        x, y, _, _ = self.chef
+        dx, dy = STEPS[way]
+        free = self.ear.last("game")["kitchen"]["rows"][y + dy][x + dx] == " "
+        self.page.keyboard.press(KEYS[way])
+        wanted = [x + dx, y + dy, way] if free else [x, y, way]
+        self.ear.wait(lambda moment: moment["state"]["chefs"][self.seat][:3] == wanted)
+
+    def walk(self, ways):
+        for way in ways:
+            self.turn(way)
+
+    def use(self, holds):
+        """Press space; afterwards the chef holds this."""
+        self.page.keyboard.press("Space")
+        self.ear.wait(lambda moment: moment["state"]["chefs"][self.seat][3] == holds)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@contextmanager
+def listened(browser, window=LAPTOP, **options):
+    """A page and an ear at it."""
+    with watched_page(browser, window, **options) as page:
+        yield page, Ear(page)

@@ -1,0 +1,72 @@
+"""A study's server that also tells how punctual it is: run by the load test in a process of its own."""
+
+import asyncio
+import sys
+import time
+from collections import deque
+
+import numpy as np
+
+from cochef.compilation import keep_compiled
+from cochef.web.server import run, study_app
+from cochef.web.store import Store
+from tests.web.small_study import small_study
+
+RATE = 8.0
+STUDY = small_study(
+    ("asymmetric_advantages", "coordination_ring", "counter_circuit", "distant_tomato", "many_orders"),
+    ticks_per_second=RATE,
+    warmup_ticks=5_000,
+    agent_acts_once_in=8,
+    participants_per_layout=1_000,
+)
+
+
+class Heart:
+    """Wakes as often as games tick, and does nothing: how late it wakes is what the machine alone costs."""
+
+    def __init__(self):
+        self.late = deque(maxlen=20_000)
+
+    async def beat(self):
+        never = asyncio.Event()
+        while True:
+            due = (np.floor(time.monotonic() * RATE) + 1) / RATE
+            try:
+                await asyncio.wait_for(never.wait(), due - time.monotonic())
+            except TimeoutError:
+                self.late.append(time.monotonic() - due)
+
+
+def percentiles(seconds):
+    """Median, 99 % and worst in milliseconds, and of how many."""
+    found = np.array(seconds) * 1000
+    if not len(found):
+        return [0.0, 0.0, 0.0, 0]
+    return [*(round(float(np.percentile(found, q)), 2) for q in (50, 99, 100)), len(found)]
+
+
+def main(database, port, capacity):
+    keep_compiled()
+    store = Store.open(f"sqlite:///{database}", STUDY)
+    app = study_app(STUDY, store, capacity=capacity, open_door=True)
+    loop, desk, heart = app.state.loop, app.state.desk, Heart()
+    beating = []
+
+    @app.get("/punctuality")
+    async def punctuality() -> dict:
+        """What was measured since the last time one asked."""
+        if not beating:
+            beating.append(asyncio.create_task(heart.beat()))
+        kept = {"ticks": loop.punctuality.late, "took": loop.punctuality.took, "heart": heart.late}
+        answer = {name: percentiles(late) for name, late in kept.items()}
+        for late in kept.values():
+            late.clear()
+        running = sum(table.due is not None for table in loop.tables)
+        return {**answer, "games": running, "here": desk.present, "cpu": time.process_time()}
+
+    run(app, "127.0.0.1", port)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

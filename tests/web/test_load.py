@@ -1,0 +1,153 @@
+"""Many games at once: how punctual the clock stays, and where it breaks."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+
+from tests.web.serving import free_port
+from tests.web.talking import cookie_of
+
+ALLOWED = 10.0  # ms that ticks may be later than the clock without games
+SECONDS = 30.0
+
+
+class Crowd:
+    """Players without a browser who press keys four times a second and tell when they have drawn a tick."""
+
+    def __init__(self, url):
+        self.url = url
+        self.playing = []
+        self.turned_away = 0
+
+    async def grow(self, number):
+        """Let so many people play at once, those before them among them."""
+        ready = [asyncio.Event() for _ in range(number - len(self.playing))]
+        for event in ready:
+            self.playing.append(asyncio.create_task(self._play(len(self.playing), event)))
+            await asyncio.sleep(0.02)
+        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in ready)), 600)
+
+    async def _play(self, number, ready):
+        cookie = await asyncio.to_thread(cookie_of, self.url)
+        headers = {"Cookie": f"cochef={cookie}"}
+        async with connect(
+            self.url.replace("http", "ws") + "/ws", origin=self.url, additional_headers=headers, compression=None
+        ) as socket:
+
+            async def say(kind, **rest):
+                await socket.send(json.dumps({"type": kind, **rest}))
+
+            await say("hello")
+            keys = itertools.cycle([2, 5, 0, 3, 5, 1])
+            async for text in socket:
+                message = json.loads(text)
+                match message["type"]:
+                    case "full":
+                        self.turned_away += 1
+                        ready.set()
+                        return
+                    case "stage":
+                        await say(**step_after(message, number))
+                    case "game":
+                        await say("ready", seconds=0)
+                    case "tick":
+                        ready.set()
+                        await say("seen", t=message["t"])
+                        if message["t"] % 2:
+                            action = next(keys)
+                            await say("down", action=action)
+                            await say("up", action=action)
+
+
+def step_after(stage, number):
+    """What a participant in a hurry does next."""
+    deeds = {
+        "consent": {"deed": "consent", "agrees": True},
+        "questions": {"deed": "answers", "values": dict.fromkeys(["age", "gender", "experience"])},
+        "instructions": {"deed": "understood"},
+        "tutorial": {"deed": "tutorial-done"},
+    }
+    if stage["stage"] in deeds:
+        return {"kind": "deed", **deeds[stage["stage"]]}
+    return {"kind": "start", "partner": number % 4}
+
+
+@contextlib.contextmanager
+def load_server(tmp_path, capacity):
+    port = free_port()
+    command = [sys.executable, "-m", "tests.web.load_server", str(tmp_path / "load.db"), str(port), str(capacity)]
+    with subprocess.Popen(command) as process:
+        url = f"http://127.0.0.1:{port}"
+        try:
+            for _ in range(600):
+                with contextlib.suppress(httpx.HTTPError):
+                    httpx.get(f"{url}/health")
+                    break
+                time.sleep(0.2)
+            yield url
+        finally:
+            process.terminate()
+
+
+async def measured(client, seconds):
+    """What the server measures in this time, with both processes' share of a core."""
+    before = (await client.get("/punctuality")).json()
+    cpu, began = time.process_time(), time.monotonic()
+    await asyncio.sleep(seconds)
+    after = (await client.get("/punctuality")).json()
+    passed = time.monotonic() - began
+    shares = {"server": (after["cpu"] - before["cpu"]) / passed, "load": (time.process_time() - cpu) / passed}
+    return {**after, **{name: round(share, 2) for name, share in shares.items()}}
+
+
+async def load(url, numbers, capacity, seconds):
+    """Measurements with growing numbers of games, beginning with none."""
+    async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        crowd, found = Crowd(url), {}
+        await client.get("/punctuality")
+        await crowd.grow(1)  # the rooms are open when the first one plays
+        crowd.playing[0].cancel()
+        await asyncio.sleep(2)
+        found[0] = await measured(client, seconds)
+        crowd.playing.clear()
+        for number in numbers:
+            await crowd.grow(min(number, capacity))
+            await asyncio.sleep(2)
+            found[number] = await measured(client, seconds)
+            print(f"{number} games: {found[number]}, load average {os.getloadavg()[0]:.1f}", flush=True)
+        await crowd.grow(len(crowd.playing) + 5)
+        beyond = await measured(client, seconds / 3)
+        for player in crowd.playing:
+            player.cancel()
+        await asyncio.gather(*crowd.playing, return_exceptions=True)
+        return found, beyond, crowd.turned_away
+
+
+def test_a_few_games_at_once_tick_and_newcomers_beyond_capacity_are_turned_away(tmp_path):
+    with load_server(tmp_path, 6) as url:
+        found, beyond, turned_away = asyncio.run(load(url, [6], 6, 3.0))
+    assert found[0]["games"] == 0 and found[0]["heart"][3] > 10
+    assert found[6]["games"] == 6 and found[6]["ticks"][3] > 10
+    assert turned_away == 5 and beyond["games"] == 6
+
+
+@pytest.mark.long
+def test_sixty_games_at_once_stay_punctual(tmp_path):
+    with load_server(tmp_path, 240) as url:
+        found, beyond, turned_away = asyncio.run(load(url, [60, 120, 180, 240], 240, SECONDS))
+    base = found[0]["heart"][1]
+    print(f"without games p99 {base} ms; beyond capacity {turned_away} turned away, {beyond}")
+    broken = [number for number, one in found.items() if number and one["ticks"][1] > base + ALLOWED]
+    print(f"more than {ALLOWED:g} ms above that with: {broken or 'none of these'}")
+    assert found[60]["games"] == 60
+    assert found[60]["ticks"][1] <= base + ALLOWED
+    assert turned_away == 5

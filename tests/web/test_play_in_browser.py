@@ -1,0 +1,123 @@
+"""Free play in a real browser."""
+
+import pytest
+
+from cochef.kitchen import layouts
+from cochef.web.server import play_app
+from tests.web.browsing import Walker, browser, listened  # noqa: F401  (a fixture)
+from tests.web.serving import PHONE, serving
+
+
+@pytest.fixture(scope="module")
+def url():
+    kitchens = [layouts.get(name) for name in ("cramped_room", "coordination_ring")]
+    with serving(play_app(kitchens, [], capacity=4)) as address:
+        yield address
+
+
+def choose(page, url, **choices):
+    page.goto(url)
+    page.wait_for_selector("h1")
+    for field, value in {"kitchen": "cramped_room", "partner": "stay", **choices}.items():
+        page.select_option(f"#field-{field.replace('_', '-')}", value)
+    page.focus("button[type=submit]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".panel button", timeout=120_000)
+
+
+def cook_a_soup(walker):
+    walker.walk("N")
+    for _ in range(3):
+        walker.walk("W")
+        walker.use("onion")
+        walker.walk("EN")
+        walker.use(None)
+        walker.walk("W")
+    walker.walk("SS")
+    walker.use("dish")
+    walker.walk("NEN")
+    walker.ear.wait(lambda moment: moment["state"]["pots"][0][3] == 20)
+    walker.use("soup:ooo")
+    walker.walk("SES")
+    walker.use(None)
+
+
+def test_a_person_cooks_a_soup_by_keys_plays_to_the_end_and_looks_at_it_again(url, browser):  # noqa: F811
+    with listened(browser) as (page, ear):
+        choose(page, url, speed="12", game_lasts="200")
+        page.keyboard.press("Space")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        walker = Walker(page, ear, 0)
+        cook_a_soup(walker)
+        assert page.inner_text(".score .number") == "20"
+        page.wait_for_selector("h1:has-text('Score 20')")
+        assert ear.last("over") == {"type": "over", "game": ear.last("game")["game"], "score": 20.0, "t": 200}
+
+        assert page.inner_text("tr:has-text('delivers a soup') td >> nth=0") == "1"
+        for _ in range(3):
+            page.click("text=Later event")
+        assert page.inner_text(".saying") != ""
+        page.focus(".timeline input")
+        page.keyboard.press("End")
+        assert "score 20" in page.inner_text("output")
+        page.click("text=Play again")
+        page.wait_for_selector(".panel button")
+
+
+def test_a_reload_in_a_game_continues_where_it_was(url, browser):  # noqa: F811
+    with listened(browser) as (page, ear):
+        choose(page, url, speed="12", you_are="1")
+        page.click("text=Start")
+        before = ear.wait(lambda moment: moment["type"] == "tick" and moment["t"] > 5)
+        page.reload()
+        page.click("text=Go on")
+        assert "waits" not in page.inner_text("main")
+        after = ear.wait(lambda moment: moment["type"] == "tick" and moment["t"] > before["t"])
+        assert after["t"] < 100
+        page.click("text=End this game")
+        page.wait_for_selector(".replay")
+
+
+def test_a_phone_plays_by_touch(url, browser):  # noqa: F811
+    with listened(browser, PHONE, has_touch=True, is_mobile=True) as (page, ear):
+        choose(page, url, speed="12")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.tap("text=Start")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        page.tap("button.north")
+        ear.wait(lambda moment: moment["state"]["chefs"][0][1] == 1)
+        page.tap("button.west")
+        ear.wait(lambda moment: moment["state"]["chefs"][0][2] == "W")
+        page.tap("button.interact")
+        ear.wait(lambda moment: moment["state"]["chefs"][0][3] == "onion")
+        assert page.inner_text(".hand.seat0 .holds") == "an onion"
+        page.tap("text=End this game")
+        page.wait_for_selector(".replay")
+
+
+def test_a_second_tab_says_so_and_can_take_over(url, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        page.goto(url)
+        page.wait_for_selector("text=Cook together")
+        second = page.context.new_page()
+        second.goto(url)
+        second.click("text=Continue here")
+        second.wait_for_selector("text=Cook together")
+        page.wait_for_selector("text=Open in another tab")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_the_colours_follow_the_system_and_can_be_changed(url, browser, scheme):  # noqa: F811
+    ground = {"dark": "rgb(23, 27, 32)", "light": "rgb(243, 239, 231)"}
+    other = ground["light" if scheme == "dark" else "dark"]
+    shown = "getComputedStyle(document.body).backgroundColor"
+    with listened(browser, color_scheme=scheme) as (page, _):
+        page.goto(url)
+        page.wait_for_selector("h1")
+        assert page.evaluate(shown) == ground[scheme]
+        for _ in range(2 if scheme == "dark" else 1):
+            page.click(".theme")
+        assert page.evaluate(shown) == other
+        page.reload()
+        page.wait_for_selector("h1")
+        assert page.evaluate(shown) == other

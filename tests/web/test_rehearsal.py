@@ -1,0 +1,190 @@
+"""Simulated participants against a real server in a process of its own."""
+
+import asyncio
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from cochef.cli.main import main
+from cochef.errors import InputError
+from cochef.kitchen import layouts
+from cochef.web import rehearse, study
+from cochef.web.bots import Bot, Diary, _enter
+from cochef.web.progress import Stage
+from cochef.web.records import Identity, Phase
+from cochef.web.store import Store
+from tests.web.small_study import small_study
+from tests.web.study_file import write_study
+
+SHORT = {
+    "participants_per_layout": 2,
+    "repeats": 1,
+    "ticks_per_second": 20,
+    "game_ticks": 20,
+    "warmup_ticks": 10,
+    "tutorial_ticks": 10,
+    "agent_acts_once_in": 2,
+    "countdown_seconds": 0,
+}
+
+
+@pytest.fixture
+def cochef(monkeypatch, capsys):
+    """Run the command with some arguments: its exit code and all it printed."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["cochef", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out + printed.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory):
+    """Four bots that have gone through a short study: its store and their diaries."""
+    place = tmp_path_factory.mktemp("rehearsal")
+    file, database, port = (
+        write_study(place / "short.toml", **SHORT),
+        f"sqlite:///{place / 'study.db'}",
+        rehearse.free_port(),
+    )
+    found = study.get(file)
+    rehearse.practise(found)
+    with rehearse.server(file, database, port, capacity=8):
+        address = f"http://127.0.0.1:{port}"
+        diaries = asyncio.run(rehearse.take_part(address, found, 4))
+        with pytest.raises(InputError, match="let nobody in; is the study full"):
+            _enter(address, "one-too-many")
+    store = Store.existing(database)
+    yield store, diaries
+    store.close()
+
+
+def test_bots_go_through_the_whole_study_and_nothing_is_wrong_with_what_is_stored(rehearsed):
+    store, diaries = rehearsed
+    assert rehearse.problems(store, diaries) == []
+    assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 4
+    phases = Counter(game.start.phase for game in store.games())
+    assert phases == {Phase.TUTORIAL: 4, Phase.WARMUP: 16, Phase.GAME: 32}
+    assert all(len(game.actions) == game.start.ticks for game in store.games())
+
+
+def test_bots_press_keys_and_their_page_says_when_it_drew_a_tick(rehearsed):
+    store, _ = rehearsed
+    games = list(store.games())
+    own = [game.actions[:, game.start.seat] for game in games]
+    assert sum((actions != 4).sum() for actions in own) > 100
+    lags = [lag for game in games for lag in game.lags]
+    assert len(lags) == sum(len(game.actions) for game in games)
+    assert sum(lag >= 0 for lag in lags) > len(lags) / 2
+
+
+def test_an_agent_acts_only_once_in_its_ticks(rehearsed):
+    store, _ = rehearsed
+    for game in store.games():
+        agent = game.actions[:, 1 - game.start.seat]
+        assert (agent[0::2] == 4).all()
+        if game.start.loaded == "stay":
+            assert (agent == 4).all()
+    assert any((game.actions[1::2, 1 - game.start.seat] != 4).any() for game in store.games())
+
+
+def test_problems_are_found_where_there_are_some(rehearsed):
+    store, diaries = rehearsed
+    first = diaries[0]
+    game = next(iter(first.scores))
+    wrong = replace(first, scores={**first.scores, game: 999.0})
+    assert rehearse.problems(store, [wrong, *diaries[1:]]) == [
+        f"{first.name} was told the score 999.0 of game {game}, which is not stored so"
+    ]
+    boast = replace(first, stored={game: 1_000})
+    assert "ticks of game" in rehearse.problems(store, [boast, *diaries[1:]])[0]
+    assert any("took part" in problem for problem in rehearse.problems(store, diaries[1:]))
+
+
+def test_a_store_in_which_nobody_has_finished_is_a_problem(tmp_path):
+    store = Store.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
+    assert rehearse.problems(store, [Diary("bot")])[0] == "0 participants are stored, 1 took part"
+    store.close()
+
+
+def test_a_bot_gives_up_where_no_server_is():
+    bot = Bot(f"http://127.0.0.1:{rehearse.free_port()}", "lonely", [layouts.get("cramped_room")])
+    with pytest.raises(InputError, match="lonely: no word from"):
+        asyncio.run(bot.take_part(patience=0.5))
+
+
+def test_the_command_line_analyses_and_exports(rehearsed, cochef, tmp_path):
+    database = str(rehearsed[0].url)
+    code, text = cochef("study", "analyse", "--database", database, "--out", tmp_path / "report")
+    assert code == 0, text
+    assert (tmp_path / "report" / "report.html").exists()
+    code, text = cochef("study", "export", "--database", database, "--out", tmp_path / "data")
+    assert code == 0, text
+    assert "17 files" in text
+
+
+def test_the_command_line_withdraws(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    store = Store.open(database, small_study())
+    gone, kept = (store.join(Identity("prolific", who), 1.0).number for who in ("gone", "kept"))
+    assert cochef("study", "withdraw", gone, "--database", database)[0] == 0
+    assert [one.number for one in store.participants()] == [kept]
+    assert cochef("study", "withdraw", gone, "--database", database)[0] == 2
+    store.close()
+
+
+def test_the_command_line_makes_links_that_let_one_in(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    code, text = cochef("study", "invite", "paper", "--number", 3, "--database", database, "--address", "https://lab/")
+    links = text.split()
+    assert code == 0
+    assert len(set(links)) == 3
+    store = Store.existing(database)
+    for link in links:
+        assert link.startswith("https://lab/join/")
+        store.join(Identity("link", link.removeprefix("https://lab/join/")), 1.0, create=False)
+    assert len(store.participants()) == 3
+    store.close()
+
+
+@pytest.mark.long
+def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    code, text = cochef("study", "rehearse", "paper", "--database", database)
+    print(text)
+    assert code == 0
+    assert "balanced, complete, and every game replays to its score" in text
+    store = Store.existing(database)
+    counted = [game for game in store.games() if game.start.phase is Phase.GAME]
+    assert len(counted) == 1_440
+    assert Counter(one.layout for one in store.participants()) == dict.fromkeys(store.study.layouts, 12)
+    positions = Counter((game.start.layout, game.start.number, game.start.agent) for game in counted)
+    assert set(positions.values()) == {3}
+    assert sum(game.score for game in counted) > 0
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("check", "nowhere.toml"), "cannot be read"),
+        (("serve", "paper", "--set", "game_ticks=0"), "numbers.game_ticks is 0"),
+        (("serve", "paper", "--set", "speed=3"), "unknown key 'speed' in numbers"),
+        (("serve", "paper", "--set", "fast"), "'fast' changes nothing; give NAME=NUMBER"),
+        (("serve", "paper", "--capacity", "0"), "capacity 0; allowed: 1 to 1000"),
+        (("rehearse", "paper", "--participants", "61"), "this study takes 1 to 60"),
+        (("analyse", "--database", "sqlite:////nowhere/study.db"), "cannot be used"),
+        (("withdraw", "7", "--database", "sqlite:///EMPTY"), "holds no study"),
+    ],
+)
+def test_bad_arguments_are_named(cochef, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    code, text = cochef("study", *arguments)
+    assert code == 2
+    assert complaint in text

@@ -1,0 +1,112 @@
+"""The compiled program of a room against the plain rules and agents."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from cochef.agents.modified import Slow
+from cochef.agents.names import load
+from cochef.kitchen import layouts
+from cochef.kitchen.constants import Action
+from cochef.kitchen.dynamics import step
+from cochef.kitchen.state import Chef, State, start
+from cochef.kitchen.text import to_json
+from cochef.rollout import record
+from cochef.web.room import AGENT, Order, Room
+
+CIRCUIT = layouts.get("counter_circuit")
+PARTNERS = ("script:onion_placement_and_delivery", "human-proxy:counter_circuit", "random")
+
+
+@pytest.fixture(scope="module")
+def room():
+    return Room(CIRCUIT, {name: load(name, CIRCUIT) for name in PARTNERS}, 4)
+
+
+def person(tick, slot):
+    return (tick * 7 + slot * 3) % len(Action)
+
+
+def play(room, slots, ticks, slowness=1, given=None):
+    """What happened in each slot: slot s holds the agent s % 3 in seat s % 2."""
+    happened = {slot: [] for slot in slots}
+    for tick in range(ticks):
+        orders = []
+        for slot in slots:
+            seat = slot % 2
+            joint = (AGENT, person(tick, slot)) if seat == 0 else (person(tick, slot), AGENT)
+            if given:
+                joint = given[slot][tick].actions
+            acts = (tick + 1) % slowness == 0
+            orders.append(Order(slot, joint, acts, slot % 3, seat, 100 + slot, CIRCUIT.horizon, begins=tick == 0))
+        for slot, one in zip(slots, room.tick(orders), strict=True):
+            happened[slot].append(one)
+    return happened
+
+
+def replayed(actions):
+    state, states, rewards = start(CIRCUIT), [], []
+    advance = jax.jit(lambda state, joint: step(CIRCUIT, state, joint))
+    for joint in actions:
+        state, outcome = advance(state, jnp.array(joint, jnp.int32))
+        states.append(to_json(CIRCUIT, state))
+        rewards.append(float(outcome.reward.sum()))
+    return states, rewards
+
+
+def test_games_beside_each_other_are_each_the_game_that_the_rules_give(room):
+    for game in play(room, [0, 1, 2, 3], 60).values():
+        states, rewards = replayed([one.actions for one in game])
+        assert [one.state for one in game] == states
+        assert [one.reward for one in game] == rewards
+
+
+def test_a_game_is_the_same_whatever_is_played_beside_it(room):
+    alone = play(room, [1], 40)[1]
+    beside = play(room, [0, 1, 3], 40)[1]
+    assert [one.actions for one in alone] == [one.actions for one in beside]
+    assert len({one.actions for one in alone}) > 5
+
+
+def test_a_slow_agent_stays_between_its_actions_and_its_memory_rests(room):
+    game = play(room, [1], 80, slowness=8)[1]
+    agent_acts = [one.actions[1] for one in game]
+    assert all(action == Action.STAY for tick, action in enumerate(agent_acts) if (tick + 1) % 8)
+    assert any(action != Action.STAY for action in agent_acts)
+
+
+def test_a_game_restored_from_its_actions_goes_on_as_if_nothing_had_happened(room):
+    whole = play(room, [1], 60, slowness=4)
+    play(room, [1], 30, slowness=4, given=whole)
+    orders = lambda tick: [  # noqa: E731
+        Order(1, (person(tick, 1), AGENT), (tick + 1) % 4 == 0, 1, 1, 101, CIRCUIT.horizon, begins=False)
+    ]
+    later = [room.tick(orders(tick))[0] for tick in range(30, 60)]
+    assert [one.actions for one in later] == [one.actions for one in whole[1][30:]]
+
+
+@pytest.mark.parametrize("name", [*PARTNERS, "script:dish_everywhere", "script:onion_to_middle_counter"])
+def test_an_agent_sees_itself_and_the_other_but_no_seats(name):
+    agent = load(name, CIRCUIT)
+    games = record(CIRCUIT, (load("random", CIRCUIT), load("script:delivery", CIRCUIT)), jax.random.key(3), 4)
+    states = jax.tree.map(lambda leaf: leaf[::40].reshape(-1, *leaf.shape[2:]), games.states)
+    turned = State(
+        Chef(*(leaf[:, ::-1] for leaf in jax.tree.leaves(states.chefs))), states.pots, states.counters, states.time
+    )
+    keys = jax.random.split(jax.random.key(5), len(states.time))
+    memory = agent.begin(jax.random.key(7))
+    in_seat_1 = jax.vmap(lambda state, key: agent.act(state, 1, memory, key))(states, keys)
+    as_seat_0 = jax.vmap(lambda state, key: agent.act(state, 0, memory, key))(turned, keys)
+    jax.tree.map(np.testing.assert_array_equal, in_seat_1, as_seat_0)
+
+
+def test_an_idle_agent_of_the_package_is_the_same_habit(room):
+    """The slowness of a game is that of NAME@idle=7: once in 8 ticks, idle first."""
+    slow, memory, acting = Slow(load("random", CIRCUIT), 7), None, []
+    memory = slow.begin(jax.random.key(0))
+    for tick in range(24):
+        rested = int(memory[0]) == 0
+        _, memory = slow.act(start(CIRCUIT), 0, memory, jax.random.key(tick))
+        acting.append(rested)
+    assert acting == [(tick + 1) % 8 == 0 for tick in range(24)]

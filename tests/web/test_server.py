@@ -1,0 +1,298 @@
+"""The study's server as a careless or hostile client meets it."""
+
+import json
+from contextlib import closing, contextmanager
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from cochef.web import tickets
+from cochef.web.records import Ended, Identity, Phase
+from cochef.web.server import study_app
+from cochef.web.store import Store
+from cochef.web.wire import MAX_FRAME
+from tests.web.serving import serving
+from tests.web.small_study import small_study
+from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
+
+PASSWORD = "correct horse"
+STUDY = small_study(("coordination_ring",), ticks_per_second=100.0, participants_per_layout=200)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    url = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"
+    with (
+        closing(Store.open(url, STUDY)) as store,
+        serving(study_app(STUDY, store, password=PASSWORD, capacity=8, open_door=True)) as address,
+    ):
+        yield address, store
+
+
+@pytest.fixture
+def url(served):
+    return served[0]
+
+
+@pytest.fixture
+def store(served):
+    return served[1]
+
+
+@contextmanager
+def admin(url):
+    with httpx.Client(base_url=url, headers={"Origin": url}, timeout=60) as client:
+        assert client.post("/api/admin/login", json={"password": PASSWORD}).status_code == 204
+        yield client
+
+
+def test_a_page_of_another_site_gets_no_websocket(url):
+    with pytest.raises(InvalidStatus) as refusal:
+        Talker(url, cookie_of(url), origin="http://elsewhere.example")
+    assert refusal.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("cookie", [None, "", "1", "1.", "1.abcdef", "-1.00", "٣.00", "1" * 40 + ".00"])
+def test_nobody_takes_part_with_a_ticket_of_their_own_making(url, cookie):
+    cookie_of(url)
+    with pytest.raises(InvalidStatus):
+        Talker(url, cookie and cookie.encode().decode("latin-1"))
+
+
+def test_a_ticket_signed_for_another_number_is_worthless(url, store):
+    mine = cookie_of(url)
+    number = tickets.number_on(store.secret, mine)
+    forged = f"{number - 1}.{mine.partition('.')[2]}"
+    with pytest.raises(InvalidStatus):
+        Talker(url, forged)
+
+
+def test_every_answer_forbids_foreign_and_inline_scripts(url):
+    for path in ("/study", "/static/study.js", "/art/sprites.json", "/nowhere", "/admin"):
+        policy = httpx.get(url + path).headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy and "unsafe" not in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py", "/art/kitchens/..%2f..%2fserver.py"],
+)
+def test_no_path_leads_out_of_the_pages_files(url, path):
+    with httpx.Client(base_url=url) as client:
+        answer = client.send(client.build_request("GET", url + path))
+    assert answer.status_code in (400, 404) and "FastAPI" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        '{"type":7}',
+        '{"type":"fly"}',
+        '{"type":"down","action":6}',
+        '{"type":"down","action":true}',
+        '{"type":"ready","seconds":NaN}',
+        '{"type":"ready","seconds":1e999}',
+        '{"type":"start","partner":99}',
+        '{"type":"start","layout":"x","partner":"y"}',
+        '{"type":"deed"}',
+        '{"type":"deed","deed":"consent","agrees":"yes"}',
+        '{"type":"deed","deed":"judged","ranking":[0,1,2,3],"comments":[]}',
+        '{"type":"deed","deed":"answers","values":{"age":"\\ud800"}}',
+        "[" * 5000,
+        '{"type":' + "9" * 5000 + "}",
+    ],
+)
+def test_a_message_that_makes_no_sense_is_refused_and_changes_nothing(url, frame):
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("hello")
+        assert talker.hear("stage")["stage"] == "consent"
+        talker.socket.send(frame)
+        assert talker.hear("error")["message"]
+        talker.say("hello")
+        assert talker.hear("stage")["stage"] == "consent"
+
+
+@pytest.mark.parametrize("frame", [b"bytes", "x" * (MAX_FRAME + 1), "x" * (3 * MAX_FRAME)])
+def test_bytes_and_oversized_frames_end_the_conversation(url, frame):
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("hello")
+        talker.hear("stage")
+        with pytest.raises(ConnectionClosed):
+            talker.socket.send(frame)
+            while True:
+                talker.hear("nothing", seconds=10)
+
+
+def test_a_flood_ends_the_conversation_of_the_flooder_only(url):
+    with talking(url, cookie_of(url)) as other, talking(url, cookie_of(url)) as flooder:
+        other.say("hello")
+        other.hear("stage")
+        with pytest.raises(ConnectionClosed):
+            for _ in range(20_000):
+                flooder.say("seen", t=1)
+            while True:
+                flooder.hear("nothing", seconds=10)
+        other.say("hello")
+        assert other.hear("stage")["stage"] == "consent"
+
+
+def test_the_first_message_is_hello(url):
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("start")
+        assert "hello" in talker.hear("error")["message"]
+
+
+def test_a_second_tab_says_so_and_may_take_over(url):
+    cookie = cookie_of(url)
+    with talking(url, cookie) as first, talking(url, cookie) as second:
+        first.say("hello")
+        first.hear("stage")
+        second.say("hello")
+        second.hear("elsewhere")
+        second.say("deed", deed="consent", agrees=True)
+        assert "hello" in second.hear("error")["message"]
+        second.say("hello", take_over=True)
+        second.hear("stage")
+        first.hear("elsewhere")
+        first.say("deed", deed="consent", agrees=False)
+        first.hear("error")
+        second.say("hello")
+        assert second.hear("stage")["stage"] == "consent"
+
+
+def test_a_game_that_counts_cannot_be_ended_early_nor_begun_before_its_time(url):
+    with talking(url, cookie_of(url)) as talker:
+        to_the_warmup(talker)
+        talker.say("start")
+        assert "partner" in talker.hear("error")["message"]
+        talker.say("stop")
+        assert "no game" in talker.hear("error")["message"]
+        talker.say("deed", deed="warm-up-done")
+        assert "at least" in talker.hear("error")["message"]
+
+
+def test_a_game_is_acknowledged_stored_and_goes_on_after_the_page_was_gone(url, store):
+    cookie = cookie_of(url)
+    number = tickets.number_on(store.secret, cookie)
+    with talking(url, cookie) as talker:
+        to_the_tutorial(talker)
+        talker.say("start")
+        game = talker.hear("game")
+        assert game["phase"] == "tutorial" and game["t"] == 0
+        talker.say("ready", seconds=0)
+        talker.say("down", action=2)
+        seen = talker.hear("tick")["t"]
+        talker.say("seen", t=seen)
+    with talking(url, cookie) as talker:
+        talker.say("hello")
+        assert talker.hear("stage")["waiting"] is True
+        again = talker.hear("game")
+        assert again["game"] == game["game"] and again["t"] >= seen
+        talker.say("ready", seconds=0)
+        over = talker.hear("over")
+        assert over["t"] == STUDY.numbers.tutorial_ticks
+        assert talker.hear("stage")["stage"] == "tutorial"
+    stored = store.game(game["game"])
+    assert stored.start.participant == number and stored.start.phase is Phase.TUTORIAL
+    assert stored.ended is Ended.COMPLETE and len(stored.actions) == STUDY.numbers.tutorial_ticks
+    assert stored.score == over["score"]
+
+
+def test_no_message_of_a_blinded_game_tells_who_the_agent_is(url):
+    secret = {name for agents in STUDY.layouts.values() for pair in agents.items() for name in pair}
+    with talking(url, cookie_of(url)) as talker:
+        to_the_warmup(talker)
+        heard = []
+        for partner in range(4):
+            talker.say("start", partner=partner)
+            heard.append(talker.hear("game"))
+            talker.say("ready", seconds=0)
+            heard.extend([talker.hear("tick"), talker.hear("over"), talker.hear("stage")])
+    text = json.dumps(heard)
+    assert [message["partner"] for message in heard[::4]] == ["A", "B", "C", "D"]
+    assert not [name for name in secret if name in text]
+
+
+def test_newcomers_beyond_capacity_are_asked_to_come_later(url):
+    everybody = []
+    try:
+        for _ in range(8):
+            everybody.append(Talker(url, cookie_of(url)))
+            everybody[-1].say("hello")
+            everybody[-1].hear("stage")
+        with talking(url, cookie_of(url)) as late:
+            late.say("hello")
+            assert late.hear("full")["text"] == STUDY.texts.full
+    finally:
+        for talker in everybody:
+            talker.close()
+
+
+def test_links_and_prolific_identifiers_lead_to_the_study(url, store):
+    (link,) = store.invite(1)
+    for path in (f"/join/{link}", "/?PROLIFIC_PID=5f0a&STUDY_ID=1&SESSION_ID=2"):
+        answer = httpx.get(url + path)
+        assert answer.status_code == 303 and answer.headers["location"] == "/study"
+        again = httpx.get(url + path)
+        assert again.cookies["cochef"] == answer.cookies["cochef"]
+    for path in ("/join/unknown", "/join/" + "x" * 100, "/?PROLIFIC_PID=<script>"):
+        answer = httpx.get(url + path)
+        assert answer.status_code == 404 and "<script>" not in answer.text.replace('<script type="module"', "")
+
+
+def test_a_full_study_says_so_politely(tmp_path):
+    tiny = small_study(("coordination_ring",), participants_per_layout=1)
+    with closing(Store.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
+        store.join(Identity("prolific", "first"), 1e10)
+        with serving(study_app(tiny, store, open_door=False)) as url:
+            answer = httpx.get(url + "/?PROLIFIC_PID=second")
+            assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
+            assert httpx.get(url + "/").status_code == 404
+            assert [httpx.get(url + path).status_code for path in ("/admin", "/api/admin/progress")] == [404, 404]
+
+
+def test_the_experimenters_page_needs_the_password(url):
+    for path in ("progress", "live", "export", "games/1", "participants/1/games"):
+        assert httpx.get(f"{url}/api/admin/{path}").status_code == 401
+    assert httpx.post(f"{url}/api/admin/participants/1/withdraw", headers={"Origin": url}).status_code == 401
+    with admin(url) as client:
+        assert client.get("/api/admin/live").json()["capacity"] == 8
+        foreign = client.post("/api/admin/links?count=1", headers={"Origin": "http://elsewhere.example"})
+        assert foreign.status_code == 403
+        assert client.post("/api/admin/logout").status_code == 204
+        assert client.get("/api/admin/live").status_code == 401
+
+
+def test_a_participant_who_is_withdrawn_while_playing_is_sent_away_and_forgotten(url, store):
+    cookie = cookie_of(url)
+    number = tickets.number_on(store.secret, cookie)
+    with admin(url) as client, talking(url, cookie) as talker:
+        to_the_tutorial(talker)
+        talker.say("start")
+        talker.hear("game")
+        talker.say("ready", seconds=0)
+        talker.hear("tick")
+        assert client.post(f"/api/admin/participants/{number}/withdraw").status_code == 204
+        talker.hear("withdrawn")
+        assert client.post(f"/api/admin/participants/{number}/withdraw").status_code == 404
+    assert number not in [one.number for one in store.participants()]
+    with talking(url, cookie) as talker:
+        talker.say("hello")
+        assert "withdrawn" in talker.hear("error")["message"]
+
+
+def test_guessing_the_password_has_to_wait(tmp_path):
+    tiny = small_study(("coordination_ring",))
+    with (
+        closing(Store.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
+        serving(study_app(tiny, store, password=PASSWORD)) as url,
+        httpx.Client(headers={"Origin": url}) as client,
+    ):
+        tried = [client.post(f"{url}/api/admin/login", json={"password": str(n)}).status_code for n in range(12)]
+        assert tried == [403] * 10 + [429] * 2
+        assert client.post(f"{url}/api/admin/login", json={"password": PASSWORD}).status_code == 429

@@ -1,0 +1,88 @@
+"""Study files: what is read from them, and what is said about mistakes."""
+
+import json
+from importlib import resources
+
+import pytest
+
+from cochef.errors import InputError
+from cochef.web import study
+
+PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
+
+
+def test_the_shipped_study_is_the_papers_and_all_its_agents_load():
+    paper = study.shipped("paper")
+    assert len(paper.layouts) * paper.numbers.participants_per_layout == 60
+    assert paper.games_each == 24
+    assert paper.numbers.agent_acts_once_in == 8
+    assert study.check_agents(paper) == 20
+
+
+def test_a_study_is_the_same_after_storing_its_configuration():
+    paper = study.shipped("paper")
+    again = study.from_configuration(json.loads(paper.configuration_text))
+    assert again == paper
+    assert again.configuration_hash == paper.configuration_hash
+
+
+def test_new_words_keep_the_design_and_change_the_configuration():
+    paper, reworded = study.shipped("paper"), study.parse(PAPER.replace("about 30 minutes", "an hour"), "other")
+    assert reworded.design_hash == paper.design_hash
+    assert reworded.configuration_hash != paper.configuration_hash
+    other = study.parse(PAPER.replace('FCP = "script:onion_placement"', 'FCP = "random"'), "other")
+    assert other.design_hash != paper.design_hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('name = "paper"', "", "no name; a study has a name and a title"),
+        ('title = "', 'titel = "', "unknown key 'titel' in the study; allowed: name, title"),
+        ("repeats = 3", "repeats = 0", "numbers.repeats is 0; it takes a whole number from 1 to 50"),
+        ("repeats = 3", "repeats = 2.5", "numbers.repeats is 2.5; it takes a whole number"),
+        ("ticks_per_second = 8", "ticks_per_second = nan", "numbers.ticks_per_second is nan; it takes a number"),
+        ("repeats = 3", "repeat = 3", "unknown key 'repeat' in numbers; allowed: participants_per_layout"),
+        ('"FCP", "TrajDiv"]', '"FCP", "FCP"]', "every label once"),
+        ('"FCP", "TrajDiv"]', '"FCP", "TrajDiv", "SP"]', "layouts.asymmetric_advantages has no agent 'SP'"),
+        ("[layouts.many_orders]", "[layouts.nowhere]", "unknown layout 'nowhere'"),
+        ('"cramped_room"', '"cramped"', "unknown layout 'cramped'"),
+        ('kind = "number"', 'kind = "date"', "the kind of question 'age' is 'date'; allowed: choice, number, text"),
+        ("least = 18", "least = 200", "question 'age' takes from 200 to 120; give whole numbers in order"),
+        ('id = "gender"', 'id = "age"', "two questions have the same id"),
+        ('id = "gender"', 'id = "=cmd"', "a question's id is '=cmd'; it takes letters, digits and _"),
+        ("[texts]", "[text]", "unknown key 'text' in the study"),
+        ("thanks = ", "danke = ", "unknown key 'danke' in texts"),
+        ("[numbers]", "numbers", "not a TOML file"),
+    ],
+)
+def test_a_mistake_in_a_study_file_is_named(old, new, complaint):
+    assert old in PAPER
+    with pytest.raises(InputError) as error:
+        study.parse(PAPER.replace(old, new), "mine.toml")
+    assert str(error.value).startswith("mine.toml: ")
+    assert complaint in str(error.value)
+
+
+def test_an_agent_that_cannot_be_loaded_is_named_with_its_kitchen():
+    broken = study.parse(PAPER.replace('FCP = "script:onion_everywhere"', 'FCP = "script:tomato_placement"'), "mine")
+    with pytest.raises(InputError, match="agent 'FCP' in coordination_ring: script 'tomato_placement' makes no sense"):
+        study.check_agents(broken)
+
+
+def test_a_file_that_is_no_text_or_not_there_is_an_error(tmp_path):
+    (tmp_path / "noise.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="byte 0 is not UTF-8"):
+        study.get(str(tmp_path / "noise.toml"))
+    with pytest.raises(InputError, match="cannot be read"):
+        study.get(str(tmp_path / "missing.toml"))
+    with pytest.raises(InputError, match="no study 'papers' ships; there are: paper"):
+        study.get("papers")
+
+
+def test_numbers_can_be_changed_for_a_trial_within_what_is_allowed():
+    changed = study.with_numbers(study.shipped("paper"), ["game_ticks=40", "ticks_per_second=2.5"])
+    assert (changed.numbers.game_ticks, changed.numbers.ticks_per_second, changed.numbers.repeats) == (40, 2.5, 3)
+    for change in ("game_ticks=2.5", "game_ticks=-1", "speed=1", "game_ticks"):
+        with pytest.raises(InputError, match=r"it takes a whole number|unknown key 'speed'|give NAME=NUMBER"):
+            study.with_numbers(changed, [change])

@@ -1,0 +1,200 @@
+"""A study in a real browser: a participant's way through it, and the experimenter's page."""
+
+import json
+import re
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import expect
+
+from cochef.web import replays, tickets
+from cochef.web.progress import Stage
+from cochef.web.records import Ended, Identity, Phase
+from cochef.web.server import study_app
+from cochef.web.store import Store
+from tests.web.browsing import browser, listened  # noqa: F401  (a fixture)
+from tests.web.serving import PHONE, serving
+from tests.web.small_study import begun, deeds_before_the_games, small_study
+
+PASSWORD = "correct horse"
+STUDY = small_study(("coordination_ring",), ticks_per_second=40.0, participants_per_layout=20, game_ticks=60)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def url(store):
+    with serving(study_app(STUDY, store, password=PASSWORD, capacity=4)) as address:
+        yield address
+
+
+def tab_to(page, selector):
+    """Reach an element by the tab key alone."""
+    for _ in range(80):
+        if page.evaluate("wanted => document.activeElement.matches(wanted)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the tab key does not lead to {selector}")
+
+
+def press(page, text):
+    """Press a button by keys alone."""
+    page.wait_for_selector(f"main button:has-text('{text}'):enabled")
+    page.locator(f"main button:has-text('{text}')").first.evaluate("(found, text) => found.dataset.aim = text", text)
+    tab_to(page, f"[data-aim='{text}']")
+    page.keyboard.press("Enter")
+
+
+def play(page, until):
+    page.wait_for_selector(".panel button", timeout=120_000)
+    page.keyboard.press("Space")
+    page.wait_for_selector(f"h1:has-text('{until}')")
+
+
+def answer_questions(page):
+    page.wait_for_selector("fieldset")
+    press(page, "Continue")
+    assert page.locator(".complaint:not(:empty)").count() == 3
+    tab_to(page, "#age-text")
+    page.keyboard.type("33")
+    tab_to(page, "#gender-0")
+    page.keyboard.press("ArrowUp")  # from the first choice to the last: not to say
+    tab_to(page, "#experience-0")
+    page.keyboard.press("Space")
+    press(page, "Continue")
+
+
+def rank(page):
+    page.wait_for_selector(".ranking")
+    tab_to(page, "#comment-0-0")
+    page.keyboard.type("<b>bold</b> =1+1")
+    tab_to(page, ".ranking li")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    press(page, "Send")
+    assert "confirm" in page.inner_text(".complaint")
+    tab_to(page, "#sure")
+    page.keyboard.press("Space")
+    press(page, "Send")
+
+
+def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, ear):
+        page.goto(f"{url}/?PROLIFIC_PID=someone")
+        assert page.url.endswith("/study")
+        press(page, "I agree")
+        answer_questions(page)
+        page.wait_for_selector("h1:has-text('How it works')")
+        press(page, "Continue")
+        press(page, "Try the kitchen")
+        play(page, "Find your way")
+        press(page, "continue")
+        for partner in "ABCD":
+            press(page, f"Play with partner {partner}")
+            play(page, "Meet your partners")
+        press(page, "I have seen enough")
+        rank(page)
+        for number in range(1, 9):
+            page.wait_for_selector(f"h1:has-text('Game {number} of 8')")
+            press(page, "Next game")
+            if number == 3:
+                page.wait_for_selector(".panel button")
+                page.keyboard.press("Space")
+                left = ear.wait(lambda moment: moment["type"] == "tick" and moment["t"] >= 5)
+                page.reload()
+                page.wait_for_selector("text=Your game waits for you")
+                assert ear.last("game")["t"] >= left["t"]
+            play(page, f"Game {number + 1} of" if number < 8 else "Thank you")
+        code = page.inner_text(".code")
+    (participant,) = store.participants()
+    assert participant.progress.stage is Stage.THANKS and code == participant.completion_code
+    games = list(store.games())
+    assert [sum(game.start.phase is phase for game in games) for phase in Phase] == [1, 4, 8]
+    assert all(game.ended is Ended.COMPLETE and len(game.actions) == game.start.ticks for game in games)
+    assert replays.mismatches(store, games) == []
+    timed = [lag for game in games for lag in game.lags if lag >= 0]
+    assert len(timed) > sum(len(game.actions) for game in games) / 2
+    secret = {name for agents in STUDY.layouts.values() for pair in agents.items() for name in pair}
+    assert not [name for name in secret if name in json.dumps(ear.heard)]
+
+
+def page_of(store, page, url, deeds):
+    participant = store.join(Identity("prolific", "other"), 1e10)
+    for deed in deeds:
+        participant = store.act(participant.number, deed, 1e10)
+    page.context.add_cookies(
+        [{"name": "cochef", "value": tickets.ticket(store.secret, participant.number), "url": url}]
+    )
+    page.goto(f"{url}/study")
+    return participant
+
+
+def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        participant = page_of(store, page, url, deeds_before_the_games(STUDY)[:-1])
+        page.fill("#comment-1-0", "kept")
+        page.reload()
+        page.wait_for_selector(".ranking li")
+        assert page.input_value("#comment-1-0") == "kept"
+        page.locator("#sure").scroll_into_view_if_needed()
+        first, last = (page.locator(".ranking li").nth(number).bounding_box() for number in (0, 3))
+        page.mouse.move(first["x"] + 60, first["y"] + first["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(last["x"] + 60, last["y"] + last["height"], steps=30)
+        page.mouse.up()
+        page.click("[aria-label='Move Partner D up']")
+        assert [text[-1] for text in page.locator(".ranking .label").all_inner_texts()] == ["B", "D", "C", "A"]
+        page.check("#sure")
+        page.click("text=Send")
+        page.wait_for_selector("h1:has-text('Game 1 of 8')")
+    assert store.participant(participant.number).progress.stage is Stage.GAMES
+
+
+def test_a_second_tab_says_so_and_the_first_one_too_after_a_change(url, store, browser):  # noqa: F811
+    with listened(browser, PHONE) as (page, _):
+        page_of(store, page, url, ())
+        page.wait_for_selector("text=I agree")
+        second = page.context.new_page()
+        second.goto(f"{url}/study")
+        second.click("text=Continue here")
+        second.click("text=I agree")
+        second.wait_for_selector("fieldset")
+        page.wait_for_selector("h1:has-text('Open in another tab')")
+
+
+def test_who_declines_is_thanked_and_asked_nothing_more(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        page_of(store, page, url, ())
+        press(page, "I do not take part")
+        page.wait_for_selector("h1:has-text('Goodbye')")
+
+
+def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participant(url, store, browser):  # noqa: F811
+    participant = store.join(Identity("prolific", "other"), 1e10)
+    for deed in deeds_before_the_games(STUDY):
+        participant = store.act(participant.number, deed, 1e10)
+    game = begun(store, participant)
+    with listened(browser) as (page, _):
+        page.goto(f"{url}/admin")
+        page.fill("#password", PASSWORD)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("caption:has-text('Participants')")
+        page.wait_for_selector("text=room for 4")
+        page.click("text=Make links")
+        expect(page.get_by_label("New links")).to_have_value(re.compile("/join/"))
+        with page.expect_download() as download:
+            page.click("text=Export")
+        assert download.value.suggested_filename == "study.zip"
+        page.click("[aria-label^='Games of participant']")
+        page.click(f"[aria-label='Watch game {game}']")
+        page.wait_for_selector(".replay", timeout=120_000)
+        page.click("text=Back")
+        page.click("text=Back")
+        page.click("[aria-label^='Withdraw participant']")
+        page.click("dialog >> text=Delete everything")
+        page.wait_for_selector("[aria-label^='Withdraw participant']", state="detached")
+    assert store.participants() == []
