@@ -25,7 +25,7 @@ def read_limited(path: Path, most: int, kind: str) -> bytes:
 def claim_directory(directory: Path) -> None:
     """Make a directory that can be written to, before any work goes into what it will hold."""
     write_whole(directory / ".claim", b"")
-    (directory / ".claim").unlink()
+    (directory / ".claim").unlink(missing_ok=True)  # another process may have removed it
 
 
 def write_whole(path: Path, content: bytes) -> None:

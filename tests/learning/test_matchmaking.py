@@ -1,5 +1,7 @@
 """Who plays with whom in the second stage."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from cochef.agents.networks import Network, Sight
 from cochef.agents.sizes import NetworkConfig
 from cochef.learning import matchmaking
-from cochef.learning.matchmaking import Identity, Match, Pool, Sampling
+from cochef.learning.matchmaking import Identity, Pool, Sampling
 
 SIGHT = Sight((5,), (1.0,) * 5)
 SIZE, KITCHENS, MEMBERS = 6, 24, 2
@@ -24,7 +26,7 @@ def pool(sampling, memory=0, identity=Identity.NUMBER):
 
 def episodes(chosen, number, earned=lambda match: jnp.zeros_like(match.earned)):
     """Partners and seats of some episodes that end everywhere at once, and the match afterwards."""
-    match, seat = matchmaking.begin(chosen, KITCHENS, KEYS)
+    match, seat = matchmaking.begin(chosen, EVERYWHERE, KEYS)
     found = []
     for episode in range(number):
         found.append((np.asarray(match.partner), np.asarray(seat)))
@@ -45,15 +47,27 @@ def test_stratified_every_partner_gets_as_many_kitchens_and_both_seats_as_often(
     assert len(pairs) == 2 * SIZE and (counts == KITCHENS // SIZE).all()
 
 
-def test_stratified_with_fewer_kitchens_than_partners_all_have_their_turn():
+@pytest.mark.parametrize("kitchens", [1, 2, 3, 4, 5, 7, 9, 18])
+def test_stratified_with_any_number_of_kitchens_all_partners_have_both_seats_as_often(kitchens):
     chosen = pool(Sampling.STRATIFIED)
-    match, seat = matchmaking.begin(chosen, 4, KEYS)
-    seen = set()
-    for _ in range(3):
-        seen |= set(np.asarray(match.partner[0]).tolist())
-        ended = jnp.ones((MEMBERS, 4), bool)
-        match, seat = matchmaking.after(chosen, match, seat, jnp.zeros((MEMBERS, 4)), ended, ended[0], KEYS)
-    assert seen == set(range(SIZE))
+    match, seat = matchmaking.begin(chosen, jnp.ones(kitchens, bool), KEYS)
+    counts = np.zeros((SIZE, 2), int)
+    for _ in range(2 * SIZE):
+        np.add.at(counts, (np.asarray(match.partner[0]), np.asarray(seat[0])), 1)
+        ended = jnp.ones((MEMBERS, kitchens), bool)
+        match, seat = matchmaking.after(chosen, match, seat, jnp.zeros(ended.shape), ended, ended[0], KEYS)
+    assert (counts == kitchens).all()
+
+
+def test_episodes_that_began_late_are_not_in_the_averages():
+    chosen = pool(Sampling.STRATIFIED)
+    match, seat = matchmaking.begin(chosen, jnp.arange(KITCHENS) < SIZE, KEYS)
+    ended = jnp.ones((MEMBERS, KITCHENS), bool)
+    earned = jnp.where(jnp.arange(KITCHENS) < SIZE, 8.0, 0.0) * jnp.ones((MEMBERS, 1))
+    match, seat = matchmaking.after(chosen, match, seat, earned, ended, EVERYWHERE, KEYS)
+    assert jnp.allclose(match.average, 8.0)
+    match, _ = matchmaking.after(chosen, match, seat, 8.0 * jnp.ones(ended.shape), ended, EVERYWHERE, KEYS)
+    assert jnp.allclose(match.average, 8.0) and match.whole.all()
 
 
 def test_uniform_all_partners_and_seats_come_about_as_often():
@@ -66,7 +80,7 @@ def test_uniform_all_partners_and_seats_come_about_as_often():
 
 def test_partners_and_seats_stay_until_the_episode_ends():
     chosen = pool(Sampling.UNIFORM)
-    match, seat = matchmaking.begin(chosen, KITCHENS, KEYS)
+    match, seat = matchmaking.begin(chosen, EVERYWHERE, KEYS)
     ended = jnp.zeros((MEMBERS, KITCHENS), bool)
     after, same = matchmaking.after(chosen, match, seat, jnp.ones_like(match.earned), ended, EVERYWHERE, KEYS)
     assert (after.partner == match.partner).all() and (same == seat).all()
@@ -76,10 +90,10 @@ def test_partners_and_seats_stay_until_the_episode_ends():
 @pytest.mark.parametrize("memory", [0, 4])
 def test_a_batched_product_gives_what_looking_up_weights_gives(memory):
     blocks, looked_up = pool(Sampling.STRATIFIED, memory), pool(Sampling.UNIFORM, memory)
-    match, _ = matchmaking.begin(blocks, KITCHENS, KEYS)
+    match, _ = matchmaking.begin(blocks, EVERYWHERE, KEYS)
     views = jax.random.bernoulli(jax.random.key(3), shape=(MEMBERS, KITCHENS, 5)).astype(jnp.uint8)
     remembered = jax.random.normal(jax.random.key(4), match.memory.shape)
-    match = Match(match.partner, remembered, match.earned, match.returns, match.weights)
+    match = replace(match, memory=remembered)
     one, two = (matchmaking.act(chosen, match, views) for chosen in (blocks, looked_up))
     for left, right in zip(one, two, strict=True):
         assert jnp.allclose(left, right, atol=1e-5)
@@ -92,7 +106,7 @@ def test_the_average_return_with_a_partner_forgets_what_was_long_ago():
     _, match = episodes(pool(Sampling.STRATIFIED), 3, earned=lambda match: 10.0 * match.partner)
     assert jnp.allclose(match.average[0], 10.0 * jnp.arange(SIZE))
     chosen = pool(Sampling.STRATIFIED)
-    match, seat = matchmaking.begin(chosen, SIZE, KEYS)
+    match, seat = matchmaking.begin(chosen, EVERYWHERE[:SIZE], KEYS)
     rising, weight = 0.0, 0.0
     for earned in (5.0, 7.0, 20.0):
         ended = jnp.ones((MEMBERS, SIZE), bool)
@@ -103,7 +117,7 @@ def test_the_average_return_with_a_partner_forgets_what_was_long_ago():
 
 def test_kitchens_that_do_not_count_are_not_in_the_averages():
     chosen = pool(Sampling.STRATIFIED)
-    match, seat = matchmaking.begin(chosen, KITCHENS, KEYS)
+    match, seat = matchmaking.begin(chosen, EVERYWHERE, KEYS)
     ended = jnp.ones((MEMBERS, KITCHENS), bool)
     counted = jnp.arange(KITCHENS) >= SIZE
     earned = jnp.where(counted, 3.0, 1000.0) * jnp.ones((MEMBERS, 1))

@@ -4,7 +4,6 @@ pool.json              the kitchen, and a table a policy: where it comes from, w
 NAME.safetensors       the policies, agent files like any other
 """
 
-import hashlib
 import json
 import math
 import re
@@ -46,7 +45,7 @@ class Member:
     returned: float  # mean task return of an episode with whom it was trained with
     events: Mapping[str, float] = field(default_factory=dict)  # mean counts of an episode, those that are not 0
     hidden: Mapping[str, float] | None = None  # what it secretly wants, if it is biased
-    sha256: str = ""  # of its file
+    sha256: str = ""  # of what is in its file
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,20 @@ class PoolFiles:
         """Where the policy is."""
         return self.directory / f"{member.name}{storage.SUFFIX}"
 
-    def load(self, member: Member) -> Trained:
-        """The policy, checked against the pool's own table."""
+    def read(self, member: Member) -> AgentFile:
+        """The content of a policy's file, checked against the pool's own table."""
         path = self.path(member)
-        if hashlib.sha256(read_limited(path, storage.MAX_BYTES, "a policy of a pool")).hexdigest() != member.sha256:
-            raise InputError(f"{path}: not the file that {INDEX} tells of; make the pool again")
         card, tensors = storage.read(path)
+        if storage.checksum(card, tensors) != member.sha256:
+            raise InputError(f"{path}: not the file that {INDEX} tells of; make the pool again")
         if card.kind != KIND:
             raise InputError(f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies")
         storage.check_kitchen(card, self.layout, path)
-        return build(card, tensors, self.layout, path, greedy=False)
+        return card, tensors
+
+    def load(self, member: Member) -> Trained:
+        """The policy."""
+        return build(*self.read(member), self.layout, self.path(member), greedy=False)
 
     def networks(self) -> Network:
         """All policies as one network with the policies as its first axis."""
@@ -100,13 +103,17 @@ def write(directory: Path, layout: Layout, members: Sequence[tuple[Member, Agent
     if not members or len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"a pool with {f'{twice[0]!r} twice' if twice else 'nobody in it'}; it takes different names")
+    if len(members) > MAX_MEMBERS or not all(map(_NAME.fullmatch, names)):
+        raise InputError(
+            f"{len(members)} policies; a pool takes {MAX_MEMBERS} with names of up to 100 letters or digits"
+        )
     claim_directory(directory)
     kept = []
     for member, (card, tensors) in members:
         path = directory / f"{member.name}{storage.SUFFIX}"
         storage.check_kitchen(card, layout, path)
         storage.save(path, card, tensors)
-        kept.append(replace(member, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
+        kept.append(replace(member, sha256=storage.checksum(card, tensors)))
     table = {
         "layout": layout.name,
         "fingerprint": layout.fingerprint,
@@ -160,7 +167,7 @@ def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:
             while name in seen:
                 name, number = f"{member.name}-{number}", number + 1
             seen.add(name)
-            members.append((replace(member, name=name), storage.read(pool.path(member))))
+            members.append((replace(member, name=name), pool.read(member)))
     return write(directory, pools[0].layout, members)
 
 

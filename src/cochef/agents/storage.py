@@ -48,6 +48,11 @@ def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
     write_whole(path, content)
 
 
+def checksum(card: Card, tensors: Mapping[str, np.ndarray]) -> str:
+    """What tells the content of an agent file from another; the bytes of equal files may differ in order."""
+    return _checksum(json.dumps(vars(card), sort_keys=True), tensors)
+
+
 def read(path: Path) -> tuple[Card, dict[str, np.ndarray]]:
     """The card and the arrays in an agent file, checked against its checksum."""
     content = read_limited(path, MAX_BYTES, "an agent file")

@@ -8,6 +8,7 @@ policy role 1, of which nothing is kept. In every case the rows of a learner lie
 While kitchens are stepped they are the last axis, those of all members together, as in `rollout`.
 """
 
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -104,7 +105,7 @@ def set_table(
     key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
     match, seat = None, _draw_seats(key_seat, kitchens, seating)
     if pool is not None:
-        match, seat = matchmaking.begin(pool, kitchens, key_seat)
+        match, seat = matchmaking.begin(pool, elapsed == 0, key_seat)
     memory = actors.begin(members, seating.roles, kitchens)
     return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory, match)
 
@@ -149,7 +150,7 @@ def play(
         seat = jnp.where(ended, _draw_seats(key_seat, config.kitchens, seating), table.seat)
         match = table.match
         if pool is not None and match is not None:
-            match = Match(match.partner, partner_memory, match.earned, match.returns, match.weights)
+            match = replace(match, memory=partner_memory)
             match, seat = matchmaking.after(pool, match, table.seat, task, ended, counted, key_seat)
         table = Table(
             states=_renew(game, config, _apart(after, members), ended, key_begin),

@@ -5,6 +5,7 @@ then the kitchens of a partner are a block, and all blocks act by one batched ma
 each kitchen's partner are looked up.
 """
 
+import math
 from enum import Enum
 
 import equinox as eqx
@@ -70,6 +71,8 @@ class Match:
 
     partner: Int[Array, "members kitchens"]
     memory: Float[Array, "members kitchens memory"]  # of the partners
+    episodes: Int[Array, "members kitchens"]  # that have ended
+    whole: Bool[Array, "members kitchens"]  # whether the episode began at its beginning
     earned: Float[Array, "members kitchens"]  # in the episode so far
     returns: Float[Array, "members partners"]  # sum over episodes, those long ago weigh less
     weights: Float[Array, "members partners"]  # sum of these weights
@@ -80,17 +83,16 @@ class Match:
         return self.returns / jnp.maximum(self.weights, 1e-8)
 
 
-def begin(pool: Pool, kitchens: int, keys: Key[Array, " members"]) -> tuple[Match, Int[Array, "members kitchens"]]:
-    """The first partners and the learner's seats."""
-    members = keys.shape[0]
-    nothing = jnp.zeros((members, pool.size))
-    number = jnp.broadcast_to(jnp.arange(kitchens), (members, kitchens))
-    if pool.sampling is Sampling.STRATIFIED:
-        partner, seat = number % pool.size, (number // pool.size + number) % SEATS
-    else:
-        partner, seat = _draw(pool, nothing, kitchens, keys)
+def begin(
+    pool: Pool, whole: Bool[Array, " kitchens"], keys: Key[Array, " members"]
+) -> tuple[Match, Int[Array, "members kitchens"]]:
+    """The first partners and the learner's seats, in episodes that begin at their beginning or later."""
+    members, kitchens = keys.shape[0], whole.shape[0]
+    nothing, nowhere = jnp.zeros((members, pool.size)), jnp.zeros((members, kitchens))
+    ended = nowhere.astype(jnp.int32)
+    partner, seat = _next(pool, nothing, ended, keys)
     memory = pool.networks.begin(members, kitchens)
-    return Match(partner, memory, jnp.zeros((members, kitchens)), nothing, nothing), seat
+    return Match(partner, memory, ended, jnp.broadcast_to(whole, ended.shape), nowhere, nothing, nothing), seat
 
 
 def act(
@@ -121,23 +123,22 @@ def after(
 ) -> tuple[Match, Int[Array, "members kitchens"]]:
     """Partners and seats after a step that earned `task`: new ones where the episode has ended.
 
-    The averages are over the kitchens that are counted.
+    The averages are over whole episodes in the kitchens that are counted.
     """
     earned = match.earned + task
-    who = (match.partner[..., None] == jnp.arange(pool.size)) & (ended & counted)[..., None]
+    who = (match.partner[..., None] == jnp.arange(pool.size)) & (ended & match.whole & counted)[..., None]
     number = who.sum(axis=1)
     fading = MEMORY**number
     weights = match.weights * fading + (1 - fading)
     mean = (who * earned[..., None]).sum(axis=1) / jnp.maximum(number, 1)
     returns = match.returns * fading + (1 - fading) * mean
-    kitchens = seat.shape[1]
-    if pool.sampling is Sampling.STRATIFIED:
-        partner, other = (match.partner + kitchens) % pool.size, (seat + 1) % SEATS
-    else:
-        partner, other = _draw(pool, returns / jnp.maximum(weights, 1e-8), kitchens, keys)
+    episodes = match.episodes + ended
+    partner, other = _next(pool, returns / jnp.maximum(weights, 1e-8), episodes, keys)
     fresh = Match(
         partner=jnp.where(ended, partner, match.partner),
         memory=jnp.where(ended[..., None], 0.0, match.memory),
+        episodes=episodes,
+        whole=match.whole | ended,
         earned=jnp.where(ended, 0.0, earned),
         returns=returns,
         weights=weights,
@@ -153,10 +154,21 @@ def chances(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
     return ranks / ranks.sum()
 
 
-def _draw(
-    pool: Pool, average: Float[Array, "members partners"], kitchens: int, keys: Key[Array, " members"]
+def _next(
+    pool: Pool,
+    average: Float[Array, "members partners"],
+    episodes: Int[Array, "members kitchens"],
+    keys: Key[Array, " members"],
 ) -> tuple[Int[Array, "members kitchens"], Int[Array, "members kitchens"]]:
-    """Partners by chance, and seats."""
+    """Partners and seats of the episodes that would begin now, in turn or by chance.
+
+    In turn, a kitchen comes back to a partner after `period` episodes, and has the other seat then.
+    """
+    kitchens = episodes.shape[1]
+    if pool.sampling is Sampling.STRATIFIED:
+        number, period = jnp.arange(kitchens), pool.size // math.gcd(pool.size, kitchens)
+        partner = (number + kitchens * episodes) % pool.size
+        return partner, (number // pool.size + number % pool.size + episodes // period) % SEATS
 
     def one(average: Float[Array, " partners"], key: Key[Array, ""]) -> tuple[Array, Array]:
         bits = jax.random.bits(key, (2, kitchens))
