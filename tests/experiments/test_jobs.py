@@ -21,6 +21,7 @@ class Write:
     about: dict = field(default_factory=dict)
     fails: bool = False
     kind: str = "write"
+    version: int = 1
 
     @property
     def label(self):
@@ -67,6 +68,10 @@ def test_another_setting_makes_another_job_of_all_that_depend_on_it(tmp_path, lo
     run(graph(x=1), tmp_path)
     assert log == ["a", "b", "c", "d"] * 2
     assert graph().address != graph(x=1).address
+
+
+def test_another_version_of_the_task_makes_another_job():
+    assert Job(Write("a")).address != Job(Write("a", version=2)).address
 
 
 def test_jobs_that_are_the_same_are_shared_between_goals(log):

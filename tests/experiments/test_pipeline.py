@@ -13,6 +13,7 @@ from cochef.agents import pool
 from cochef.errors import InputError
 from cochef.experiments import pipeline
 from cochef.experiments.jobs import Store, in_order
+from cochef.experiments.presets import Changes
 from cochef.kitchen import layouts
 from cochef.learning import runs
 from tests.learning.small_runs import KITCHEN, bits
@@ -109,18 +110,23 @@ def test_pools_are_listed_and_shown(finished, kitchen, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("methods", "preset", "seeds", "complaint"),
+    ("methods", "preset", "changes", "complaint"),
     [
-        ((), "smoke", None, "each once"),
-        (("hsp", "hsp"), "smoke", None, "each once"),
-        (("xyz",), "smoke", None, "xyz"),
-        (("hsp",), "huge", None, "unknown preset 'huge'"),
-        (("hsp",), "smoke", 0, "seeds is 0"),
+        ((), "smoke", {}, "each once"),
+        (("hsp", "hsp"), "smoke", {}, "each once"),
+        (("xyz",), "smoke", {}, "xyz"),
+        (("hsp",), "huge", {}, "unknown preset 'huge'"),
+        (("hsp",), "smoke", {"seeds": 0}, "seeds is 0"),
+        (("hsp",), "smoke", {"sampling": "rare"}, "sampling is 'rare'"),
+        (("hsp",), "smoke", {"kept": 3}, "kept is 3; it takes a whole number up to 2"),
+        (("hsp",), "smoke", {"mep": -1}, "mep is -1"),
+        (("fcp",), "smoke", {"policies": 0}, "policies is 0"),
+        (("fcp",), "smoke", {"kitchens": 0}, "kitchens is 0"),
     ],
 )
-def test_bad_wishes_are_refused(methods, preset, seeds, complaint):
+def test_bad_wishes_are_refused(methods, preset, changes, complaint):
     with pytest.raises(InputError, match=complaint):
-        pipeline.jobs(layouts.get("cramped_room"), methods, preset, seeds)
+        pipeline.jobs(layouts.get("cramped_room"), methods, preset, changes=Changes(**changes))
 
 
 def worker(kitchen, root):
@@ -175,32 +181,41 @@ def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, 
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "members", "kept", "mep"),
+    ("changes", "method", "members", "kept", "mep"),
     [
-        ("paper", "hsp", 36, 18, 6),
-        ("no-mep", "hsp", 36, None, 0),
-        ("no-filter", "hsp", 36, None, 6),
-        ("double", "fcp", 24, None, 0),
-        ("double", "hsp", 36, 36, 12),
+        ({}, "hsp", 36, 18, 6),
+        ({"pool": "no-mep"}, "hsp", 36, None, 0),
+        ({"pool": "no-filter"}, "hsp", 36, None, 6),
+        ({"pool": "double"}, "fcp", 24, None, 0),
+        ({"pool": "double"}, "hsp", 36, 36, 12),
+        ({"kept": 12, "mep": 4}, "hsp", 36, 12, 4),
+        ({"policies": 5}, "mep", 5, None, 0),
     ],
 )
-def test_the_papers_variants_of_pools(name, method, members, kept, mep):
-    goal = pipeline.jobs(layouts.get("cramped_room"), (method,), pool_name=name)
+def test_pools_of_other_kinds_and_sizes(changes, method, members, kept, mep):
+    goal = pipeline.jobs(layouts.get("cramped_room"), (method,), changes=Changes(**changes))
     build = goal.needs[f"{method}-pool"].task
     assert goal.needs[f"{method}-population"].task.population.members == members
     assert (build.keep, build.mep) == (kept, mep)
     assert ("mep" in goal.needs[f"{method}-pool"].needs) == bool(mep)
 
 
-def test_an_unknown_pool_or_sampling_is_refused():
-    with pytest.raises(InputError, match="unknown pool 'tiny'"):
-        pipeline.jobs(layouts.get("cramped_room"), ("hsp",), pool_name="tiny")
-    with pytest.raises(InputError, match="sampling is 'rare'"):
-        pipeline.jobs(layouts.get("cramped_room"), ("hsp",), sampling="rare")
+@pytest.mark.parametrize(("pool", "partners"), [("paper", 36), ("no-filter", 54), ("double", 72)])
+def test_kitchens_are_as_many_for_every_partner_of_any_pool(pool, partners):
+    goal = pipeline.jobs(layouts.get("cramped_room"), ("hsp",), changes=Changes(pool=pool))
+    training = goal.needs["hsp-agents"].task.adaptation.stage.training
+    assert training.kitchens % partners == 0 and 144 <= training.kitchens < 144 + partners
+    assert training.total == 8_000_000
 
 
-def test_kitchens_are_as_many_for_every_partner_of_any_pool():
-    adaptation = pipeline.jobs(layouts.get("cramped_room"), ("hsp",)).needs["hsp-agents"].task.adaptation
-    for partners in (18, 36, 54, 72):
-        kitchens = adaptation.fitted(partners).stage.training.kitchens
-        assert kitchens % partners == 0 and 144 <= kitchens < 144 + partners
+def test_the_helping_reward_ends_as_the_kitchen_has_it():
+    ends = {}
+    for name in ("distant_tomato", "cramped_room"):
+        stage = pipeline.jobs(layouts.get(name), ("fcp",)).needs["fcp-agents"].task.adaptation.stage
+        ends[name] = stage.training.shaping.end
+    assert ends == {"distant_tomato": 0.5, "cramped_room": 0.0}
+
+
+def test_self_play_agents_are_those_of_fcps_population():
+    needs = pipeline.jobs(layouts.get("cramped_room"), ("sp", "fcp")).needs
+    assert needs["sp-agents"].address == needs["fcp-population"].address

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from cochef.errors import InputError
 
@@ -62,7 +63,11 @@ class ListPools:
             raise InputError(f"{self.root}: no pools below it; `cochef run` makes them")
         table = Table("pool", "kitchen", "policies", "of them biased", "mean return")
         for path in paths:
-            index = pool.read_index(path.parent)
+            try:
+                index = pool.read_index(path.parent)
+            except InputError as error:
+                table.add_row(str(path.parent), Text(f"damaged: {error}", style="red"), "", "", "")
+                continue
             biased = sum(member.hidden is not None for member in index.members)
             mean = sum(member.returned for member in index.members) / len(index.members)
             table.add_row(str(path.parent), index.layout, str(len(index.members)), str(biased), f"{mean:.0f}")
@@ -78,14 +83,18 @@ class MergePools:
     """The directory of the new pool."""
     pools: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """The directories of the pools to merge."""
+    layout: str | None = None
+    """The path of the layout file, if the kitchen does not ship with the package."""
 
     def run(self) -> int:
         """Read and write."""
         from cochef.agents import pool
+        from cochef.kitchen import layouts
 
         if (self.out / pool.INDEX).exists():
             raise InputError(f"{self.out}: a pool already; give another directory")
-        files = pool.merge(self.out, [pool.read(path) for path in self.pools])
+        layout = layouts.get(self.layout) if self.layout else None
+        files = pool.merge(self.out, [pool.read(path, layout) for path in self.pools])
         Console(highlight=False, soft_wrap=True).print(f"{len(files.members)} policies in {self.out}", markup=False)
         return 0
 

@@ -1,15 +1,15 @@
 """`cochef run` and `cochef status`: from nothing to measured agents, and how far that is."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from cochef.cli.seeds import check_seed
 from cochef.cli.train import INTERRUPTED, Watching
-from cochef.experiments.presets import PoolName, PresetName, RunMethod
+from cochef.experiments.presets import Changes, PresetName, RunMethod
 
 TRAINING = ("population", "agents")
 
@@ -27,14 +27,11 @@ class Run:
     """One or more, in the order of the tables: the paper's method, its baselines, or plain self-play."""
     preset: PresetName = "laptop"
     """The settings: seconds for a test, 15 minutes, an hour on two cores, or the paper's for accelerators."""
-    seeds: int | None = None
-    """Adaptive agents a method; the preset's number if not given."""
     seed: int = 0
     """Where all randomness comes from."""
-    pool: PoolName = "paper"
-    """Who is in the pools: as in the paper, HSP's without MEP policies and filter, without filter, or all doubled."""
-    sampling: Literal["stratified", "uniform", "prioritised"] | None = None
-    """How agents meet the policies of a pool; as the preset has it if not given."""
+    changes: Changes = field(default_factory=Changes)
+    rewards: Path | None = None
+    """A TOML file with own sets of hidden rewards and helping rewards (docs/training.md)."""
     out: Path = Path("runs")
     """Where all jobs and their results are."""
 
@@ -45,14 +42,15 @@ class Run:
 
         use_all_cores()
         keep_compiled()
-        from cochef.evaluation import tables
         from cochef.evaluation.report import HTML
         from cochef.experiments import jobs, pipeline, results
         from cochef.experiments.engines import Local
         from cochef.kitchen import layouts
+        from cochef.learning import utilities
 
         layout = layouts.get(self.layout)
-        goal = pipeline.jobs(layout, self.method, self.preset, self.seeds, self.seed, self.pool, self.sampling)
+        rewards = utilities.read(self.rewards) if self.rewards else None
+        goal = pipeline.jobs(layout, self.method, self.preset, self.seed, self.changes, rewards)
         plan, store = jobs.in_order([goal]), jobs.Store(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         try:
@@ -68,10 +66,10 @@ class Run:
         needs = {name: store.directory(job) for name, job in goal.needs.items()}
         found = results.scores(needs, tuple(self.method))
         out = Console(highlight=False, soft_wrap=True)
-        out.print(tables.scores(found, f"{layout.name}: mean task return with partners nobody trained with").rich())
+        out.print(results.score_table(found, layout).rich())
         out.print(f"report: {store.directory(goal) / HTML}", markup=False)
-        agent = needs[f"{self.method[0]}-agents"] / "agents" / "00.safetensors"
-        out.print(f"watch: {results.watch_command(layout, agent, results.telling(found)[0])}", markup=False)
+        agents, partner = needs[f"{self.method[0]}-agents"], results.telling(found)[0]
+        out.print(f"watch: {results.watch_command(self.layout, agents, partner, sys.argv[0])}", markup=False)
         return 0
 
 

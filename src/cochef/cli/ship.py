@@ -1,12 +1,12 @@
 """`cochef ship`: put agents of finished runs into the package."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
 from cochef.cli.seeds import check_seed
-from cochef.experiments.presets import PresetName, RunMethod
+from cochef.experiments.presets import Changes, PresetName, RunMethod
 
 
 @dataclass
@@ -21,6 +21,7 @@ class Ship:
     """The settings of the run."""
     seed: int = 0
     """The seed of the run."""
+    changes: Changes = field(default_factory=Changes)
     out: Path = Path("runs")
     """What was given to `cochef run --out`."""
 
@@ -31,6 +32,6 @@ class Ship:
         from cochef.kitchen import layouts
 
         for method in self.method:
-            path = ship(layouts.get(self.layout), method, self.preset, self.seed, self.out)
+            path = ship(layouts.get(self.layout), method, self.preset, self.seed, self.changes, self.out)
             Console(highlight=False, soft_wrap=True).print(f"written: {path}", markup=False)
         return 0

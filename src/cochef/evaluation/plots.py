@@ -14,9 +14,12 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from cochef.errors import InputError
 from cochef.evaluation.human_likeness import Likeness
 from cochef.evaluation.records import Records
 from cochef.files import write_whole
+
+ENDINGS = (".png", ".svg", ".pdf")
 
 _PLAYERS = ("#0072b2", "#e69f00")  # told apart by colour-blind readers, too
 _MARKS = (("proxies", "o", 16, 0.35, 2), ("people", "^", 60, 0.9, 3))
@@ -154,11 +157,14 @@ def _map(apart: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n 2"]:
     """Places in the plane whose distances are like those given (classical multidimensional scaling)."""
     centring = np.eye(len(apart)) - 1 / len(apart)
     values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
-    return vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    places = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    return np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
 
 
 def _favourite(hidden: Mapping[str, float]) -> str:
     """What weighs most in a hidden reward, in a few words."""
+    if set(hidden) == {"order"} and hidden["order"]:
+        return "the task"
     liked = max(
         hidden.items(), key=lambda entry: entry[1] if entry[0] != "order" else 0.5 * entry[1], default=("", 0.0)
     )
@@ -171,6 +177,9 @@ def _short(name: str) -> str:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as a picture, by its ending, and close it."""
+    if path.suffix.lower() not in ENDINGS:
+        plt.close(figure)
+        raise InputError(f"unknown ending of {str(path)!r}; known: {', '.join(ENDINGS)}")
     picture = BytesIO()
     figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".").lower())
     plt.close(figure)

@@ -44,7 +44,8 @@ def read_pairs(
     directory: Path, layout: Layout | None = None
 ) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
     """The kitchen of a finished HSP run, its biased policies with their partners, and how events weigh for them."""
-    paths = sorted((directory / "agents").glob(f"*{BIASED}{storage.SUFFIX}"))
+    found = (directory / "agents").glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
+    paths = sorted(found, key=lambda path: int(path.name.partition("-")[0]))
     if not paths:
         raise InputError(f"{directory}: no biased policies in it; give the directory of a finished `cochef train hsp`")
     layout = layout or layouts.get(storage.read(paths[0])[0].layout)

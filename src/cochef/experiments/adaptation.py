@@ -39,14 +39,6 @@ class Adaptation:
         if self.stage.seeds < 1:
             raise InputError(f"seeds is {shown(self.stage.seeds)}; it takes a whole number from 1")
 
-    def fitted(self, partners: int) -> "Adaptation":
-        """The same with as many kitchens for every partner, if they take turns: at least as many as were asked for."""
-        training = self.stage.training
-        if Sampling(self.stage.sampling) is not Sampling.STRATIFIED:
-            return self
-        kitchens = -(-training.kitchens // partners) * partners
-        return replace(self, stage=replace(self.stage, training=replace(training, kitchens=kitchens)))
-
     def trainer(self, files: PoolFiles) -> Trainer:
         """The agents, ready to learn."""
         pool = Pool(files.networks(), Sampling(self.stage.sampling), Identity(self.stage.identity))
@@ -64,9 +56,20 @@ class Adaptation:
                 "sampling": self.stage.sampling,
                 "identity": self.stage.identity,
                 "shaping": {event.label: weight for event, weight in self.rewards.adaptive_shaping.items()},
-                "shaping_end": self.rewards.adaptive_end,
             }
         )
+
+
+def adaptation(stage: SecondStage, rewards: Rewards, partners: int, seed: int) -> Adaptation:
+    """How agents learn with a pool of so many partners.
+
+    The helping reward ends as the rewards say. If partners take turns, there are as many kitchens for every one, and at
+    least as many in all as the stage has; steps stay the same.
+    """
+    training = replace(stage.training, shaping=replace(stage.training.shaping, end=rewards.adaptive_end))
+    if stage.sampling == Sampling.STRATIFIED.value:
+        training = replace(training, kitchens=-(-training.kitchens // partners) * partners)
+    return Adaptation(replace(stage, training=training), rewards, seed)
 
 
 def train(
@@ -78,7 +81,7 @@ def train(
     tell: Tell = print,
 ) -> Training:
     """The agents at the end of their training, with pictures of how it went, also with every policy of the pool."""
-    layout, adaptation = files.layout, adaptation.fitted(len(files.members))
+    layout = files.layout
     about = adaptation.about | {
         "layout": layout.name,
         "fingerprint": layout.fingerprint,

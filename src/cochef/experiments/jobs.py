@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import cochef
 from cochef.errors import InputError
 from cochef.files import alone, read_limited, write_whole
+from cochef.learning import runs
 from cochef.learning.sinks import Sink
 
 JOB, DONE = "job.json", "done.json"
@@ -49,6 +50,11 @@ class Task(Protocol):
         ...
 
     @property
+    def version(self) -> int:
+        """Raised when the same settings give another result than before."""
+        ...
+
+    @property
     def about(self) -> Mapping[str, Any]:
         """All that decides the result, but for what it needs; fit for JSON."""
         ...
@@ -69,7 +75,7 @@ class Job:
     def table(self) -> dict[str, Any]:
         """What is written down about it; its checksum is its address."""
         needs = {name: job.address for name, job in self.needs.items()}
-        return {"kind": self.task.kind, "about": self.task.about, "needs": needs}
+        return {"kind": self.task.kind, "version": self.task.version, "about": self.task.about, "needs": needs}
 
     @cached_property
     def address(self) -> str:
@@ -108,9 +114,8 @@ class Store:
         return self.root / "jobs" / job.name
 
     def seconds(self, job: Job) -> float | None:
-        """How long a job took, if it is done: in its last attempt, if there were several."""
-        path = self.directory(job) / DONE
-        return float(_read(path).get("seconds", 0.0)) if path.exists() else None
+        """How long a job took, if it is done."""
+        return seconds(self.directory(job))
 
     def plan(self, jobs: Iterable[Job]) -> None:
         """Write down what is to be done, for `overview`."""
@@ -128,10 +133,21 @@ class Store:
         started = time.monotonic()
         needs = {name: self.directory(need) for name, need in job.needs.items()}
         job.task.run(Place(directory, needs, sinks, tell))
-        seconds = time.monotonic() - started
-        end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}
+        spent = max(time.monotonic() - started, _trained(directory))
+        end = {"seconds": round(spent, 1), "cochef": cochef.__version__}
         write_whole(directory / DONE, (json.dumps(end) + "\n").encode())
-        return seconds
+        return spent
+
+
+def seconds(directory: Path) -> float | None:
+    """How long the job of a directory took, if it is done; a training that was stopped counts whole."""
+    path = directory / DONE
+    if not path.exists():
+        return None
+    found = _read(path).get("seconds")
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        raise InputError(f"{path}: damaged (no seconds); delete its directory, and the job is done again")
+    return float(found)
 
 
 @dataclass(frozen=True)
@@ -155,14 +171,16 @@ def overview(root: Path) -> list[State]:
     def visit(name: str) -> None:
         if name in found:
             return
-        needs = [by_address[address] for address in tables[name].get("needs", {}).values() if address in by_address]
+        addresses = tables[name].get("needs")
+        if not isinstance(addresses, dict):
+            raise InputError(f"{root / 'jobs' / name / JOB}: damaged (no needs); delete its directory")
+        needs = [by_address[address] for address in addresses.values() if address in by_address]
         for need in needs:
             visit(need)
         directory = root / "jobs" / name
-        done = directory / DONE
-        seconds = float(_read(done).get("seconds", 0.0)) if done.exists() else None
-        state = "done" if seconds is not None else _progress(directory, tables[name])
-        found[name] = State(name, state, seconds, tuple(dict.fromkeys(needs)))
+        spent = seconds(directory)
+        state = "done" if spent is not None else _progress(directory, tables[name])
+        found[name] = State(name, state, spent, tuple(dict.fromkeys(needs)))
 
     for name in tables:
         visit(name)
@@ -171,13 +189,18 @@ def overview(root: Path) -> list[State]:
 
 def _progress(directory: Path, table: Mapping[str, Any]) -> str:
     """How far a job is that is not done: steps of a training, or whether anything is there."""
-    metrics = directory / "metrics.jsonl"
-    if metrics.exists():
-        lines = metrics.read_text(encoding="utf-8", errors="replace").splitlines()
+    done = len(runs.metrics(directory))
+    if done:
         training = table.get("about", {}).get("training", {})
         iterations = training.get("total", 0) // max(1, training.get("kitchens", 1) * training.get("steps", 1))
-        return f"{len(lines)} of {iterations} iterations"
+        return f"{done} of {iterations} iterations"
     return "begun" if len(list(directory.iterdir())) > 1 else "waiting"
+
+
+def _trained(directory: Path) -> float:
+    """The seconds of all attempts at a training, if the job of a directory is one."""
+    lines = runs.metrics(directory)
+    return float(lines[-1]["seconds"]) if lines else 0.0
 
 
 def _read(path: Path) -> dict[str, Any]:

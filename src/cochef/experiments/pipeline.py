@@ -15,10 +15,11 @@ from cochef.experiments import adaptation, pools, populations
 from cochef.experiments.adaptation import Adaptation
 from cochef.experiments.jobs import Job, Place
 from cochef.experiments.populations import Population
-from cochef.experiments.presets import PRESETS, RUN_METHODS, Preset
+from cochef.experiments.presets import AS_IT_IS, PRESETS, RUN_METHODS, Changes, Preset
 from cochef.experiments.results import WriteReport
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, utilities
+from cochef.learning.utilities import Rewards
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class TrainPopulation:
 
     population: Population
     kind: str = "population"
+    version: int = 1
 
     @property
     def label(self) -> str:
@@ -53,11 +55,10 @@ class BuildPool:
     """Biased policies that are kept; all if not given."""
     mep: int = 0
     """Members of the population of MEP that join."""
-    first: int | None = None
-    """Members of the method's own population, three levels of each; all if not given."""
     episodes: int = 100
     seed: int = 0
     kind: str = "pool"
+    version: int = 1
 
     @property
     def label(self) -> str:
@@ -67,7 +68,7 @@ class BuildPool:
     @property
     def about(self) -> Mapping[str, Any]:
         """All settings."""
-        names = ("method", "keep", "mep", "first", "episodes", "seed")
+        names = ("method", "keep", "mep", "episodes", "seed")
         return {name: getattr(self, name) for name in names} | {"layout": self.layout.fingerprint}
 
     def run(self, place: Place) -> None:
@@ -86,7 +87,7 @@ class BuildPool:
                 seed=self.seed,
             )
         else:
-            pools.of_levels(place.directory, population, self.method, self.layout, self.first)
+            pools.of_levels(place.directory, population, self.method, self.layout)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class TrainAgents:
     layout: Layout
     adaptation: Adaptation
     kind: str = "agents"
+    version: int = 1
 
     @property
     def label(self) -> str:
@@ -120,9 +122,12 @@ class Measure:
 
     method: str
     layout: Layout
+    agents: int
+    """How many of them, from the first."""
     episodes: int
     seed: int
     kind: str = "measured"
+    version: int = 1
 
     @property
     def label(self) -> str:
@@ -135,6 +140,7 @@ class Measure:
         return {
             "method": self.method,
             "layout": self.layout.fingerprint,
+            "agents": self.agents,
             "partners": crossplay.unseen_partners(self.layout),
             "episodes": self.episodes,
             "seed": self.seed,
@@ -143,8 +149,8 @@ class Measure:
     def run(self, place: Place) -> None:
         """Play, and record every episode."""
         keep_compiled()
-        files = sorted((place.needs["agents"] / runs.AGENTS).glob("[0-9]*.safetensors"))
-        agents = [crossplay.Player(self.method, str(path), seed) for seed, path in enumerate(files)]
+        directory = place.needs["agents"] / runs.AGENTS
+        agents = [crossplay.Player(self.method, str(directory / f"{n:02}"), n) for n in range(self.agents)]
         partners = crossplay.players(crossplay.unseen_partners(self.layout))
         found = crossplay.evaluate(self.layout, agents, partners, episodes=self.episodes, seed=self.seed)
         named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
@@ -156,10 +162,9 @@ def jobs(
     layout: Layout,
     methods: Sequence[str],
     preset: str = "laptop",
-    seeds: int | None = None,
     seed: int = 0,
-    pool_name: str = "paper",
-    sampling: str | None = None,
+    changes: Changes = AS_IT_IS,
+    rewards: Rewards | None = None,
 ) -> Job:
     """The report on some methods in a kitchen, with all that it needs."""
     if preset not in PRESETS:
@@ -167,35 +172,46 @@ def jobs(
     unknown = [method for method in methods if method not in RUN_METHODS]
     if unknown or not methods or len(set(methods)) < len(methods):
         raise InputError(f"methods {shown(list(methods))}; it takes some of {', '.join(RUN_METHODS)}, each once")
-    settings = PRESETS[preset].with_pool(pool_name)
-    stage = settings.adaptive
-    stage = replace(stage, seeds=stage.seeds if seeds is None else seeds, sampling=sampling or stage.sampling)
-    settings = replace(settings, adaptive=stage)
+    settings = changes.of(PRESETS[preset])
+    plan = _Plan(layout, preset, settings, seed, rewards or utilities.shipped(layout))
     needs: dict[str, Job] = {}
     for method in methods:
-        needs |= {f"{method}-{name}": job for name, job in _method(method, layout, preset, settings, seed).items()}
+        needs |= {f"{method}-{name}": job for name, job in plan.method(method).items()}
     return Job(WriteReport(layout, tuple(methods), preset), needs)
 
 
-def _method(method: str, layout: Layout, preset: str, settings: Preset, seed: int) -> dict[str, Job]:
-    """All jobs of a method: population (mep), pool, agents, measured."""
+@dataclass(frozen=True)
+class _Plan:
+    """What all methods have in common."""
 
-    def grown(name: str, members: int) -> Job:
-        return Job(TrainPopulation(populations.population(name, layout, preset, seed, members)))
+    layout: Layout
+    preset: str
+    settings: Preset
+    seed: int
+    rewards: Rewards
 
-    adapt = Adaptation(settings.adaptive, utilities.shipped(layout), seed)
-    if method == "sp":
-        agents = grown("selfplay", settings.adaptive.seeds)
-        return {"agents": agents, "measured": _measured(method, layout, settings, seed, agents)}
-    found = {"population": grown(method, settings.members[method])}
-    build = BuildPool(method, layout, episodes=settings.episodes, seed=seed)
-    if method == "hsp":
-        build = replace(build, keep=settings.kept, mep=settings.mep)
-        found |= {"mep": grown("mep", settings.members["mep"])} if settings.mep else {}
-    made = Job(build, dict(found))
-    agents = Job(TrainAgents(method, layout, adapt), {"pool": made})
-    return found | {"pool": made, "agents": agents, "measured": _measured(method, layout, settings, seed, agents)}
+    def method(self, method: str) -> dict[str, Job]:
+        """All jobs of a method: population (and mep), pool, agents, measured."""
+        if method == "sp":  # the policies of FCP's population at the end
+            agents = self.population("fcp", max(self.settings.members["fcp"], self.settings.adaptive.seeds))
+            return {"agents": agents, "measured": self.measured(method, agents)}
+        members = self.settings.members[method]
+        found = {"population": self.population(method, members)}
+        build, size = BuildPool(method, self.layout, episodes=self.settings.episodes, seed=self.seed), 3 * members
+        if method == "hsp":
+            build = replace(build, keep=self.settings.kept, mep=self.settings.mep)
+            size = (members if self.settings.kept is None else self.settings.kept) + 3 * self.settings.mep
+            if self.settings.mep:
+                found |= {"mep": self.population("mep", max(self.settings.members["mep"], self.settings.mep))}
+        pool = Job(build, dict(found))
+        adapt = adaptation.adaptation(self.settings.adaptive, self.rewards, size, self.seed)
+        agents = Job(TrainAgents(method, self.layout, adapt), {"pool": pool})
+        return found | {"pool": pool, "agents": agents, "measured": self.measured(method, agents)}
 
+    def population(self, method: str, members: int) -> Job:
+        grown = populations.population(method, self.layout, self.preset, self.seed, members, rewards=self.rewards)
+        return Job(TrainPopulation(grown))
 
-def _measured(method: str, layout: Layout, settings: Preset, seed: int, agents: Job) -> Job:
-    return Job(Measure(method, layout, settings.episodes, seed), {"agents": agents})
+    def measured(self, method: str, agents: Job) -> Job:
+        number, episodes = self.settings.adaptive.seeds, self.settings.episodes
+        return Job(Measure(method, self.layout, number, episodes, self.seed), {"agents": agents})

@@ -18,6 +18,7 @@ from cochef.files import write_whole
 from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, snapshots
+from cochef.learning.utilities import ORDER
 from cochef.methods import diversity, fcp
 
 FILTER, PICTURE = "filter.json", "filter.png"
@@ -46,7 +47,7 @@ class Filter:
     def near_duplicates(self) -> int:
         """How many of those that were kept have another one, kept before them, that is nearly the same."""
         apart = diversity.distances(self.counts)
-        near = NEAR * float(np.median(apart[np.triu_indices(len(apart), 1)]))
+        near = NEAR * float(np.median(apart[np.triu_indices(len(apart), 1)])) if len(apart) > 1 else 0.0
         kept = apart[np.ix_(self.chosen, self.chosen)]
         return int(sum((kept[number, :number] < near).any() for number in range(1, len(kept))))
 
@@ -96,6 +97,12 @@ def filtered(biased: Path, layout: Layout, *, keep: int | None, episodes: int, s
         returns=np.asarray(tally.score, float) / 2,
         chosen=tuple(chosen),
     )
+
+
+def read_filter(directory: Path) -> dict[str, Any] | None:
+    """What the filter of a pool found, if it has one."""
+    path = directory / FILTER
+    return json.loads(path.read_bytes()) if path.exists() else None
 
 
 def _biased(run: Path, found: Filter) -> Tables:
@@ -152,12 +159,13 @@ def describe(files: PoolFiles) -> list[dict[str, Any]]:
     rows = []
     for member in files.members:
         likes = {name: weight for name, weight in (member.hidden or {}).items() if weight}
+        wants = ", ".join(f"{name} {weight:+g}" for name, weight in likes.items()) or "nothing"
         busiest = sorted(member.events.items(), key=lambda entry: -entry[1])[:3]
         rows.append(
             {
                 "name": member.name,
                 "from": f"{member.method} {member.run[:6]}, member {member.member}, {member.level}",
-                "likes": ", ".join(f"{name} {weight:+g}" for name, weight in likes.items()) or "the task",
+                "likes": "the task" if member.hidden is None else wants,
                 "return": f"{member.returned:.0f}",
                 "does most": ", ".join(f"{name} {count:.1f}" for name, count in busiest) or "nothing",
             }
@@ -171,4 +179,4 @@ def event_table(
     """The events by which policies are told apart, how often everybody causes them, and what everybody likes."""
     events = tuple(event.label for event in diversity.compared_events(files.layout))
     counts = np.array([[member.events.get(event, 0.0) for event in events] for member in files.members])
-    return counts, events, [member.hidden or {} for member in files.members]
+    return counts, events, [{ORDER: 1.0} if member.hidden is None else member.hidden for member in files.members]

@@ -46,21 +46,53 @@ class Preset:
     episodes: int = 100
     """Episodes of a pair in a seat, when policies are counted and agents are measured."""
 
-    def with_pool(self, name: str) -> "Preset":
-        """The same with another kind of pool: HSP's without MEP (and filter), without filter, or all doubled."""
-        match name:
-            case "paper":
-                return self
-            case "no-mep":
-                return replace(self, kept=None, mep=0)
-            case "no-filter":
-                return replace(self, kept=None)
-            case "double":
-                members = {method: number if method == "hsp" else 2 * number for method, number in self.members.items()}
-                kept = None if self.kept is None else min(2 * self.kept, self.members["hsp"])
-                return replace(self, members=members, kept=kept, mep=2 * self.mep)
-        raise InputError(f"unknown pool {shown(name)}; known: {', '.join(get_args(PoolName))}")
 
+@dataclass(frozen=True)
+class Changes:
+    """What may be asked for instead of a preset's own; None leaves it."""
+
+    pool: PoolName = "paper"
+    """HSP's pool without MEP policies and filter, without filter, or all pools doubled."""
+    policies: int | None = None
+    """Members of the populations of FCP, MEP and TrajDiv; three levels of each are in their pools."""
+    kept: int | None = None
+    """Biased policies that are kept."""
+    mep: int | None = None
+    """Members of MEP's population that join them."""
+    seeds: int | None = None
+    """Agents a method."""
+    sampling: str | None = None
+    """How agents meet the policies of a pool."""
+    kitchens: int | None = None
+    """Kitchens in which an agent plays at once."""
+
+    def of(self, preset: "Preset") -> "Preset":
+        """The preset with these changes."""
+        if self.pool not in get_args(PoolName):
+            raise InputError(f"unknown pool {shown(self.pool)}; known: {', '.join(get_args(PoolName))}")
+        most = preset.members["hsp"]
+        kept, mep, factor = preset.kept, preset.mep, 2 if self.pool == "double" else 1
+        if self.pool in ("no-mep", "no-filter"):
+            kept = None
+        if self.pool == "no-mep":
+            mep = 0
+        kept, mep = kept and min(factor * kept, most), factor * mep
+        for name, value, top in (("policies", self.policies, 1000), ("kept", self.kept, most), ("mep", self.mep, 1000)):
+            if value is not None and not (0 if name == "mep" else 1) <= value <= top:
+                raise InputError(f"{name} is {shown(value)}; it takes a whole number up to {top}")
+        members = {
+            method: number if method in ("hsp", "selfplay") else self.policies or factor * number
+            for method, number in preset.members.items()
+        }
+        stage = preset.adaptive
+        training = stage.training if self.kitchens is None else replace(stage.training, kitchens=self.kitchens)
+        seeds = stage.seeds if self.seeds is None else self.seeds
+        stage = replace(stage, training=training, seeds=seeds, sampling=self.sampling or stage.sampling)
+        kept, mep = kept if self.kept is None else self.kept, mep if self.mep is None else self.mep
+        return replace(preset, members=members, kept=kept, mep=mep, adaptive=stage)
+
+
+AS_IT_IS = Changes()
 
 _PAPER_MEMBERS = {"selfplay": 1, "fcp": 12, "mep": 12, "trajdiv": 12, "hsp": 36}
 
@@ -124,7 +156,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "quick": Preset(
         TrainingConfig().lasting(500_000),
-        {"selfplay": 1, "fcp": 6, "mep": 4, "trajdiv": 6, "hsp": 18},
+        {"selfplay": 1, "fcp": 6, "mep": 6, "trajdiv": 6, "hsp": 18},
         SecondStage(_LAPTOP_ADAPTIVE.lasting(1_500_000), seeds=2),
         kept=9,
         mep=3,

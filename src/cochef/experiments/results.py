@@ -1,7 +1,7 @@
 """What came of it: the report on some methods in a kitchen."""
 
 import json
-import shutil
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,9 @@ from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture
 from cochef.evaluation.tables import Table
 from cochef.experiments import pools
 from cochef.experiments.adaptation import PARTNERS
-from cochef.experiments.jobs import DONE, Place
+from cochef.experiments.jobs import Place, seconds
 from cochef.experiments.populations import CURVES
+from cochef.files import write_whole
 from cochef.kitchen import render
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
@@ -40,6 +41,7 @@ class WriteReport:
     methods: tuple[str, ...]
     preset: str
     kind: str = "report"
+    version: int = 1
 
     @property
     def label(self) -> str:
@@ -55,14 +57,15 @@ class WriteReport:
         """Put everything together."""
         keep_compiled()
         found = scores(place.needs, self.methods)
-        overview = tables.scores(found, f"{self.layout.name}: mean task return with partners nobody trained with")
+        overview = score_table(found, self.layout)
         beside = published.comparison(found, self.layout.name, f"{self.layout.name}: next to the paper's figures")
         seeds = len(np.unique(found["agent_seed"]))
         blocks: list[Block] = [
             Paragraph(
                 f"Preset {self.preset}, {seeds} agents a method, every pair and seat "
                 f"{len(np.unique(found['episode']))} episodes, both sides sampling their actions. "
-                "± is the standard deviation over the agents; bold is within 5 of the best of a row."
+                f"± is the {'standard deviation over the agents' if seeds > 1 else 'standard error of the mean'}; "
+                "bold is within 5 of the best of a row."
             ),
             overview,
             *([beside] if beside else []),
@@ -70,13 +73,13 @@ class WriteReport:
             *self._learning(place),
             self._pools(place),
             Heading("In detail"),
-            tables.details(found, "both seats"),
+            tables.details(found, "by seat"),
             self._times(place),
         ]
-        agent = place.needs[f"{self.methods[0]}-agents"] / runs.AGENTS / "00.safetensors"
-        blocks += [Heading("Look for yourself"), Command(watch_command(self.layout, agent, telling(found)[0]))]
+        command = watch_command(self.layout.name, place.needs[f"{self.methods[0]}-agents"], telling(found)[0])
+        blocks += [Heading("Look for yourself"), Command(command)]
         Report(f"{self.layout.name}: {', '.join(self.methods)}", blocks).write(place.directory)
-        (place.directory / TABLES).write_text(json.dumps(_numbers(found), indent=1) + "\n", encoding="utf-8")
+        write_whole(place.directory / TABLES, (json.dumps(_numbers(found), indent=1) + "\n").encode())
 
     def _films(self, place: Place, found: Records) -> Iterator[Block]:
         """The first method's agent, and the last one's, with two telling partners."""
@@ -102,8 +105,15 @@ class WriteReport:
             for source, caption in pictures:
                 if source.exists():
                     name = f"{method}-{source.parent.name.split('-')[0]}-{source.name}"
-                    shutil.copyfile(source, place.directory / name)
+                    write_whole(place.directory / name, source.read_bytes())
                     yield Picture(name, f"{method}: {caption}")
+            found = pools.read_filter(place.needs[f"{method}-pool"]) if f"{method}-pool" in place.needs else None
+            if found:
+                kept, all_of_them, near = len(found["chosen"]), len(found["counts"]), found["near_duplicates"]
+                text = f"{method}: {kept} of {all_of_them} biased policies were kept, event diversity "
+                yield Paragraph(
+                    f"{text}{found['diversity']:.0f}; {near} of them are near-duplicates of one kept before."
+                )
 
     def _pools(self, place: Place) -> Table:
         """How strong the agents are with those they were trained with."""
@@ -127,11 +137,11 @@ class WriteReport:
         for name, directory in place.needs.items():
             if directory not in shown:
                 shown.add(directory)
-                seconds = json.loads((directory / DONE).read_bytes())["seconds"]
-                total += seconds
-                rows.append((name, f"{seconds:,.0f}"))
+                spent = seconds(directory) or 0.0
+                total += spent
+                rows.append((name, f"{spent:,.0f}"))
         rows.append(("all", f"{total:,.0f}"))
-        title = "Where the time went: seconds of each job (of its last attempt, if it was stopped)"
+        title = "Where the time went: seconds of each job"
         return Table(title, ("job", "seconds"), tuple(rows))
 
 
@@ -140,9 +150,14 @@ def scores(needs: Mapping[str, Path], methods: tuple[str, ...]) -> Records:
     return records.joined([records.read(needs[f"{method}-measured"])[0] for method in methods])
 
 
-def watch_command(layout: Layout, agent: Path, partner: str) -> str:
-    """What shows the agent at work."""
-    return f"cochef watch --layout {layout.name} --agents {agent} {partner}"
+def score_table(found: Records, layout: Layout) -> Table:
+    """The table that it is all about."""
+    return tables.scores(found, f"{layout.name}: mean task return with partners nobody trained with")
+
+
+def watch_command(layout: str, agents: Path, partner: str, program: str = "cochef") -> str:
+    """What shows the first agent of a run at work; a kitchen of one's own is given by its file."""
+    return shlex.join([program, "watch", "--layout", layout, "--agents", str(agents / runs.AGENTS / "00"), partner])
 
 
 def telling(found: Records) -> list[str]:

@@ -9,21 +9,25 @@ from cochef.agents import shipped, storage
 from cochef.errors import InputError
 from cochef.evaluation import records
 from cochef.experiments import jobs, pipeline
+from cochef.experiments.presets import Changes
 from cochef.experiments.results import LAST
+from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
 
 
-def ship(layout: Layout, method: str, preset: str, seed: int, root: Path) -> Path:
+def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, root: Path) -> Path:
     """Copy the agent with the best return in training, with what it was measured at; where it is then.
 
     The choice does not look at what was measured.
     """
+    if not layouts.is_shipped(layout, layout.name):
+        raise InputError(f"{layout.name} does not ship; its agents cannot either")
     store = jobs.Store(root)
-    needs = pipeline.jobs(layout, (method,), preset, seed=seed).needs
+    needs = pipeline.jobs(layout, (method,), preset, seed, changes).needs
     agents, measured = (store.directory(needs[f"{method}-{name}"]) for name in ("agents", "measured"))
     if not (measured / jobs.DONE).exists():
-        raise InputError(f"{measured}: not finished; `cochef run --layout {layout.name} --method {method}` goes on")
+        raise InputError(f"{measured}: not finished; `cochef run` with the same options goes on with it")
     returns = np.mean([line["task"] for line in runs.metrics(agents)[-LAST:]], axis=0)
     best = int(returns.argmax())
     found, _ = records.read(measured)

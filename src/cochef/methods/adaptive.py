@@ -4,8 +4,6 @@ It plays with frozen policies, in either seat, for the task's reward and a share
 paper). Who the partner is only its critic is told.
 """
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 
@@ -24,5 +22,4 @@ def agents(layout: Layout, rewards: Rewards, config: TrainingConfig, pool: Pool,
     """Learners that differ in nothing but chance; each plays with the whole pool."""
     shaping = jnp.broadcast_to(jnp.asarray(as_vector(rewards.adaptive_shaping)), (members, 1, KitchenGame.events))
     utility = Utility(jnp.zeros_like(shaping), jnp.ones((members, 1)), shaping)
-    config = replace(config, shaping=replace(config.shaping, end=rewards.adaptive_end))
     return Trainer(KitchenGame(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed), pool)
