@@ -57,7 +57,7 @@ def directories(root, kitchen):
 def test_the_run_ends_with_the_table_the_report_and_how_to_watch(finished):
     _, told = finished
     assert "hsp" in told and "fcp" in told and "script:delivery" in told
-    assert "report.html" in told and "cochef watch --layout" in told
+    assert "report.html" in told and "watch --layout" in told
 
 
 def test_the_report_has_tables_curves_and_films_that_exist(finished, kitchen):
