@@ -7,13 +7,13 @@ import time
 
 import httpx
 import pytest
+from tests.web.serving import free_port
 
 from cochef.agents import cloned
 from cochef.cli.play import Play
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web.partners import check_files, find_files, offered
-from tests.web.serving import free_port
 
 RING = layouts.get("coordination_ring")
 
