@@ -146,7 +146,7 @@ def babble_beside_a_witness(served, frames):
     async def everybody():
         await asyncio.gather(*(babble(url, cookie, seed, frames // TALKERS) for seed, cookie in enumerate(cookies)))
 
-    crowd = threading.Thread(target=asyncio.run, args=(everybody(),))
+    crowd = threading.Thread(target=lambda: asyncio.run(everybody()))
     witness = cookie_of(url)
     with talking(url, witness) as talker:
         to_the_tutorial(talker)

@@ -87,7 +87,8 @@ class Desk:
                     message = wire.read(frame)
                     if visitor is None or visitor.guest.page is not page:
                         visitor = await self._greet(number, page, message)
-                    else:
+                        message = wire.Hello(False)
+                    if visitor is not None:
                         async with visitor.turn:
                             await self._hear(visitor, message)
                 except InputError as error:
@@ -102,18 +103,18 @@ class Desk:
     async def _greet(self, number: int, page: Connection, message: wire.Message) -> _Visitor | None:
         if not isinstance(message, wire.Hello):
             raise InputError("the first message is hello")
-        participant = await self.ask(self.store.participant, number)
+        try:
+            participant = await self.ask(self.store.participant, number)
+        except InputError:
+            page.send({"type": "withdrawn"})
+            page.close()
+            return None
         visitor = self._visitors.get(number)
         if visitor is None:
             if self.present >= self.loop.capacity:
                 raise FullError
             visitor = self._visitors[number] = _Visitor(Guest(self.loop), participant)
-        if not visitor.guest.arrive(page, message.take_over):
-            return None
-        async with visitor.turn:
-            await self.ask(self.store.seen, number, time.time())
-            await self._show(visitor)
-        return visitor
+        return visitor if visitor.guest.arrive(page, message.take_over) else None
 
     async def _show(self, visitor: _Visitor) -> None:
         """Tell the page where the participant stands, and of a game that waits."""
@@ -135,6 +136,7 @@ class Desk:
             case wire.Ready() | wire.Key() | wire.Seen():
                 guest.play(message)
             case wire.Hello():
+                await self.ask(self.store.seen, visitor.participant.number, time.time())
                 await self._show(visitor)
             case wire.Begin(partner):
                 if guest.live is not None:
