@@ -70,11 +70,12 @@ class Desk:
         return await self.ask(lambda: self.store.join(identity, time.time(), create=create))
 
     async def open_rooms(self) -> None:
-        """Open every room of the study, those first whose participants have not finished."""
+        """Open every room of the study: those first whose participants have not finished, then the tutorial's."""
         study, known = self.store.study, await self.ask(self.store.participants)
         waiting = {one.layout for one in known if one.progress.stage not in (Stage.THANKS, Stage.DECLINED)}
-        wanted = {name: list(dict.fromkeys(agents.values())) for name, agents in study.layouts.items()}
-        wanted[study.tutorial_layout] = [*wanted.get(study.tutorial_layout, []), records.NOBODY]
+        wanted = {study.tutorial_layout: [records.NOBODY]}
+        for name, agents in study.layouts.items():
+            wanted[name] = [*wanted.get(name, []), *agents.values()]
         for name in sorted(wanted, key=lambda name: name not in waiting):
             await self.loop.rooms.opened(layouts.get(name), wanted[name])
 
