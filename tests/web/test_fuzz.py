@@ -36,10 +36,10 @@ OWN_CHANCE = pytest.mark.filterwarnings(  # schemathesis draws some numbers past
 
 
 class Complaints(logging.Handler):
-    """Keeps what the server logs as a warning or worse."""
+    """Keeps what the server logs as an error."""
 
     def __init__(self):
-        super().__init__(logging.WARNING)
+        super().__init__(logging.ERROR)
         self.kept = []
 
     def emit(self, record):
