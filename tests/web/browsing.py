@@ -25,7 +25,7 @@ class Ear:
     def last(self, *kinds):
         return next((message for message in reversed(self.heard) if message["type"] in kinds), None)
 
-    def wait(self, condition, seconds=60.0):
+    def wait(self, condition, seconds=120.0):
         """Wait until the last moment of the game is as wanted; the moment."""
         deadline = time.monotonic() + seconds
         while True:

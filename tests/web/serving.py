@@ -67,7 +67,7 @@ def watched_page(browser, window=LAPTOP, **options):
     """A page in a browser of its own; whatever it complains about is an error of the test."""
     context = browser.new_context(viewport=window, **options)
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(300_000)  # a machine may be busy, and kitchens have to be compiled
     complaints = []
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))

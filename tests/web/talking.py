@@ -22,7 +22,7 @@ class Talker:
     def say(self, kind, **rest):
         self.socket.send(json.dumps({"type": kind, **rest}))
 
-    def hear(self, *kinds, seconds=60.0):
+    def hear(self, *kinds, seconds=300.0):
         """The next message of one of these kinds; others are passed over."""
         deadline = time.monotonic() + seconds
         while True:

@@ -10,65 +10,70 @@ import time
 
 import pytest
 
+from cochef.kitchen import layouts
 from cochef.web import rehearse, study
+from cochef.web.bots import Bot
 from cochef.web.store import Store
 from tests.web.study_file import write_study
 
 SOON = 5.0  # seconds
 
 
-async def keep_killing(launch, address, kills, answers, bots):
-    """Kill the server after a while and start it again, so many times; note when it answers."""
-    process = launch()
+async def until(condition, playing):
+    """Wait for something, or until all bots have finished."""
+    while not condition() and not playing.done():
+        await asyncio.sleep(0.02)
+
+
+async def keep_killing(launch, address, kills, bots):
+    """Kill the server so many times while all bots play; the diaries, and when the server answered again each time."""
+    process, answers = launch(), []
     try:
         await asyncio.to_thread(rehearse.await_answer, address, process)
+        playing = asyncio.gather(*(bot.take_part(patience=300.0) for bot in bots))
+        await until(lambda: all(len(bot.diary.actions) > 1 for bot in bots), playing)  # every room has been opened once
         for _ in range(kills):
-            await asyncio.sleep(random.Random().uniform(0.5, 2.5))
-            if bots.done():
-                break
+            await asyncio.sleep(random.Random().uniform(0.1, 1.5))
+            assert not playing.done(), "the bots had finished before the last kill"
             process.kill()
             process.wait()
             process = launch()
             await asyncio.to_thread(rehearse.await_answer, address, process)
             answers.append(time.monotonic())
-        return await bots
+            await until(lambda: not any(bot.is_cut_off for bot in bots), playing)
+        return await playing, answers
     finally:
         process.kill()
         process.wait()
 
 
-def survive(place, kills, bots, **numbers):
+def survive(place, kills, number, **numbers):
     """Play with this many bots and kills; for each kill the longest that a bot waited after the server answered."""
     file = write_study(place / "study.toml", **numbers, repeats=1, agent_acts_once_in=2, countdown_seconds=0)
     database, port, found = f"sqlite:///{place / 'study.db'}", rehearse.free_port(), study.get(file)
-    address, answers = f"http://127.0.0.1:{port}", []
     rehearse.practise(found)
-
-    async def run():
-        playing = asyncio.ensure_future(rehearse.take_part(address, found, bots, patience=120.0))
-        launch = lambda: rehearse.launch(file, database, port, capacity=32)  # noqa: E731
-        return await keep_killing(launch, address, kills, answers, playing)
-
-    diaries = asyncio.run(run())
+    address, kitchens = f"http://127.0.0.1:{port}", [*map(layouts.get, (*found.layouts, found.tutorial_layout))]
+    bots = [Bot(address, f"bot-{n}", kitchens) for n in range(number)]
+    launch = lambda: rehearse.launch(file, database, port, capacity=32)  # noqa: E731
+    diaries, answers = asyncio.run(keep_killing(launch, address, kills, bots))
     store = Store.existing(database)
     with store.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
     assert rehearse.problems(store, diaries) == []
     store.close()
-    assert len(answers) == kills, "the bots had finished before the last kill"
     breaks = [pair for diary in diaries for pair in diary.cut_off]
     assert len(breaks) >= kills
     return [max((back - answer for lost, back in breaks if lost < answer < back), default=0.0) for answer in answers]
 
 
 def test_a_server_killed_twice_loses_nothing_that_it_acknowledged(tmp_path):
-    numbers = {"participants_per_layout": 2, "ticks_per_second": 20, "game_ticks": 40, "warmup_ticks": 20}
+    numbers = {"participants_per_layout": 2, "ticks_per_second": 20, "game_ticks": 60, "warmup_ticks": 30}
     assert len(survive(tmp_path, 2, 3, **numbers, tutorial_ticks=20)) == 2
 
 
 @pytest.mark.long
 def test_a_server_killed_a_hundred_times_under_twenty_players_loses_nothing_and_everybody_goes_on_soon(tmp_path):
-    numbers = {"participants_per_layout": 10, "ticks_per_second": 12, "game_ticks": 400, "warmup_ticks": 60}
+    numbers = {"participants_per_layout": 10, "ticks_per_second": 12, "game_ticks": 600, "warmup_ticks": 60}
     waited = survive(tmp_path, 100, 20, **numbers, tutorial_ticks=60)
     print(
         f"\n100 kills: waited at most {max(waited):.1f} s after the server answered, {sum(waited) / 100:.1f} on average"

@@ -22,7 +22,7 @@ def choose(page, url, **choices):
         page.select_option(f"#field-{field.replace('_', '-')}", value)
     page.focus("button[type=submit]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".panel button", timeout=120_000)
+    page.wait_for_selector(".panel button")
 
 
 def cook_a_soup(walker):

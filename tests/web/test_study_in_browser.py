@@ -50,7 +50,7 @@ def press(page, text):
 
 
 def play(page, until):
-    page.wait_for_selector(".panel button", timeout=120_000)
+    page.wait_for_selector(".panel button")
     page.keyboard.press("Space")
     page.wait_for_selector(f"h1:has-text('{until}')")
 
@@ -191,7 +191,7 @@ def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participa
         assert download.value.suggested_filename == "study.zip"
         page.click("[aria-label^='Games of participant']")
         page.click(f"[aria-label='Watch game {game}']")
-        page.wait_for_selector(".replay", timeout=120_000)
+        page.wait_for_selector(".replay")
         page.click("text=Back")
         page.click("text=Back")
         page.click("[aria-label^='Withdraw participant']")

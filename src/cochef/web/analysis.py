@@ -1,6 +1,7 @@
 """What a study found: preferences of people, scores with a mixed model, and what both did in the kitchen."""
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from cochef.web.store import Store
 ALL = "all"
 _RESAMPLES = 10_000
 _LEVEL = 0.95
+_NOTHING = 1e-6  # a share of variance that is none
 _Z = float(stats.norm.ppf((1 + _LEVEL) / 2))
 
 Column = np.ndarray
@@ -169,18 +171,30 @@ def _fit(layout: str, agents: Sequence[str], games: dict[str, Column]) -> Fit:
 
 def _estimate(design: np.ndarray, scores: np.ndarray, people: np.ndarray) -> Estimated:
     """Means, their covariance, the deviations of people and games, and complaints."""
-    size = design.shape[1]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say about the fit is noted below
         try:
-            found = MixedLM(scores, design, people).fit(reml=True)
-            means, spread = np.asarray(found.fe_params), np.asarray(found.cov_params())[:size, :size]
+            # A search without gradients gets along with people who do not differ at all, where others end in an error.
+            found = MixedLM(scores, design, people).fit(reml=True, method="powell")
         except (np.linalg.LinAlgError, ValueError, ZeroDivisionError) as error:
             return _without_people(design, scores, str(error))
-    if not np.isfinite(spread).all():
-        return _without_people(design, scores, "it gave no errors")
-    deviations = (float(np.sqrt(np.asarray(found.cov_re)[0, 0])), float(np.sqrt(found.scale)))
-    return means, spread, deviations, tuple(dict.fromkeys(str(one.message) for one in caught))
+    variance, noise = float(np.asarray(found.cov_re)[0, 0]), float(found.scale)
+    if not noise > 0:
+        return _without_people(design, scores, "the scores leave no variance to explain")
+    notes = () if found.converged else ("the fit did not converge",)
+    if variance < _NOTHING * noise:
+        notes += ("people do not differ beyond what chance explains",)
+    spread = _covariance(design, people, variance / noise) * noise
+    return np.asarray(found.fe_params), spread, (math.sqrt(variance), math.sqrt(noise)), notes
+
+
+def _covariance(design: np.ndarray, people: np.ndarray, ratio: float) -> np.ndarray:
+    """Of the means, by generalised least squares, in units of the variance of games; people's is `ratio` of it."""
+    information = design.T @ design
+    for one in np.unique(people):
+        total, games = design[people == one].sum(axis=0), (people == one).sum()
+        information -= np.outer(total, total) * ratio / (1 + games * ratio)
+    return np.linalg.inv(information)
 
 
 def _without_people(design: np.ndarray, scores: np.ndarray, problem: str) -> Estimated:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import html
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any
@@ -22,6 +23,8 @@ from cochef.web.connection import Connection, converse
 from cochef.web.loop import Loop
 
 COOKIE = "cochef"
+
+_LOG = logging.getLogger(__name__)
 
 _CONTENT = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _HEADERS = {
@@ -60,7 +63,7 @@ def new_app(
 
     @contextlib.asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(job()) for job in (loop.run, *work)]
+        tasks = [asyncio.create_task(_watched(job)) for job in (loop.run, *work)]
         yield
         for task in tasks:
             task.cancel()
@@ -73,6 +76,15 @@ def new_app(
     app.mount("/static", StaticFiles(directory=str(static_files())), name="static")
     _add_pictures(app, {layout.name: layout for layout in kitchens})
     return app
+
+
+async def _watched(job: Work) -> None:
+    """Do some work; if it fails, say so at once."""
+    try:
+        await job()
+    except Exception:
+        _LOG.exception("%s failed", job.__qualname__)
+        raise
 
 
 def static_files() -> Any:  # noqa: ANN401  (importlib's Traversable)

@@ -115,6 +115,11 @@ class Bot:
         self._playing: _Playing | None = None
         self._lost: float | None = None  # when the server was lost
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the server was lost and things have not gone on yet."""
+        return self._lost is not None
+
     async def take_part(self, patience: float = 60.0) -> Diary:
         """Go through the whole study, coming back whenever the server is lost for no longer than the patience."""
         while not self.diary.code:

@@ -70,11 +70,12 @@ class Desk:
         return await self.ask(lambda: self.store.join(identity, time.time(), create=create))
 
     async def open_rooms(self) -> None:
-        """Open every room of the study, those first whose participants have not finished."""
+        """Open every room of the study: those first whose participants have not finished, then the tutorial's."""
         study, known = self.store.study, await self.ask(self.store.participants)
         waiting = {one.layout for one in known if one.progress.stage not in (Stage.THANKS, Stage.DECLINED)}
-        wanted = {name: list(dict.fromkeys(agents.values())) for name, agents in study.layouts.items()}
-        wanted[study.tutorial_layout] = [*wanted.get(study.tutorial_layout, []), records.NOBODY]
+        wanted = {study.tutorial_layout: [records.NOBODY]}
+        for name, agents in study.layouts.items():
+            wanted[name] = [*wanted.get(name, []), *agents.values()]
         for name in sorted(wanted, key=lambda name: name not in waiting):
             await self.loop.rooms.opened(layouts.get(name), wanted[name])
 
@@ -87,7 +88,8 @@ class Desk:
                     message = wire.read(frame)
                     if visitor is None or visitor.guest.page is not page:
                         visitor = await self._greet(number, page, message)
-                    else:
+                        message = wire.Hello(False)
+                    if visitor is not None:
                         async with visitor.turn:
                             await self._hear(visitor, message)
                 except InputError as error:
@@ -102,18 +104,18 @@ class Desk:
     async def _greet(self, number: int, page: Connection, message: wire.Message) -> _Visitor | None:
         if not isinstance(message, wire.Hello):
             raise InputError("the first message is hello")
-        participant = await self.ask(self.store.participant, number)
+        try:
+            participant = await self.ask(self.store.participant, number)
+        except InputError:
+            page.send({"type": "withdrawn"})
+            page.close()
+            return None
         visitor = self._visitors.get(number)
         if visitor is None:
             if self.present >= self.loop.capacity:
                 raise FullError
             visitor = self._visitors[number] = _Visitor(Guest(self.loop), participant)
-        if not visitor.guest.arrive(page, message.take_over):
-            return None
-        async with visitor.turn:
-            await self.ask(self.store.seen, number, time.time())
-            await self._show(visitor)
-        return visitor
+        return visitor if visitor.guest.arrive(page, message.take_over) else None
 
     async def _show(self, visitor: _Visitor) -> None:
         """Tell the page where the participant stands, and of a game that waits."""
@@ -135,6 +137,7 @@ class Desk:
             case wire.Ready() | wire.Key() | wire.Seen():
                 guest.play(message)
             case wire.Hello():
+                await self.ask(self.store.seen, visitor.participant.number, time.time())
                 await self._show(visitor)
             case wire.Begin(partner):
                 if guest.live is not None:

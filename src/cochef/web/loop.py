@@ -4,6 +4,7 @@ Games of the same rate tick at the same moments. A game that runs late skips wha
 """
 
 import asyncio
+import logging
 import math
 import time
 from collections import deque
@@ -22,6 +23,8 @@ from cochef.web.room import AGENT, Happened, Order, Room
 from cochef.web.session import Game, Joint, Setup
 
 REMEMBERED = 20_000  # ticks whose punctuality is kept
+
+_LOG = logging.getLogger(__name__)
 
 Listener = Callable[["Table", Happened], None]
 
@@ -198,16 +201,23 @@ class Loop:
     async def run(self) -> None:
         """Tick for ever."""
         while True:
-            self._woken.clear()
-            busy = self.catch_up()
-            due = self.next_due()
-            wait = None if due is None else due - self._clock()
-            if busy or (wait is not None and wait <= 0):
-                await asyncio.sleep(0)
-            else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), wait)
-            self.tick(self._clock())
+            try:
+                await self._turn()
+            except Exception:  # one game's fault must not stop the others
+                _LOG.exception("a tick failed")
+
+    async def _turn(self) -> None:
+        """Wait until something is due, and do it."""
+        self._woken.clear()
+        busy = self.catch_up()
+        due = self.next_due()
+        wait = None if due is None else due - self._clock()
+        if busy or (wait is not None and wait <= 0):
+            await asyncio.sleep(0)
+        else:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), wait)
+        self.tick(self._clock())
 
 
 def _next_moment(now: float, rate: float) -> float:

@@ -200,7 +200,7 @@ def _scores(fits: Sequence[Fit]) -> Iterator[Section]:
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    return f"{value:.1f}" if np.isnan(low) else f"{value:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{value:z.1f}" if np.isnan(low) else f"{value:z.1f} [{low:z.1f}, {high:z.1f}]"
 
 
 def _score_figure(fits: Sequence[Fit]) -> Figure:

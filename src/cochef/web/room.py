@@ -22,6 +22,7 @@ from cochef.kitchen.state import Chef, State, start
 from cochef.kitchen.text import each_to_json
 from cochef.pytree import pytree
 from cochef.randomness import FAST
+from cochef.web import programs
 from cochef.web.session import Joint
 
 Number = Integer[Array | np.ndarray | np.int32, ""]
@@ -79,8 +80,10 @@ class Room:
         state = start(layout)
         memories = tuple(agent.begin(_key(np.int32(0), np.int32(0))) for agent in self._agents)
         self._carry = jax.tree.map(lambda leaf: np.stack([np.asarray(leaf)] * slots), (state, memories))
-        program = jax.jit(partial(_tick, layout))
-        self._program = program.lower(self._agents, self._carry, _pack([], slots)).compile()
+        self._program = programs.compiled(
+            partial(_tick, layout), f"{layout} {list(agents)}", self._agents, self._carry, _pack([], slots)
+        )
+        self._form = jax.tree.structure(self._carry)
 
     def number_of(self, agent: str) -> int:
         """The number of an agent in this room."""
@@ -88,10 +91,10 @@ class Room:
 
     def tick(self, orders: Sequence[Order]) -> list[Happened]:
         """Advance the ordered slots one tick; what happened in each of them."""
-        carry, (actions, events, rewards) = self._program(self._agents, self._carry, _pack(orders, self.slots))
-        self._carry = carry
+        *carry, actions, events, rewards = self._program(self._agents, self._carry, _pack(orders, self.slots))
+        self._carry = jax.tree.unflatten(self._form, carry)
         rows = [order.slot for order in orders]
-        states = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], carry[0])
+        states = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], self._carry[0])
         joint, events, rewards = (np.asarray(part)[rows] for part in (actions, events, rewards))
         tables = each_to_json(self.layout, states)
         return [
