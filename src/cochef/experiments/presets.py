@@ -140,7 +140,7 @@ _LAPTOP_ADAPTIVE = TrainingConfig(
     total=8_000_000,
     minibatches=5,
     learning_rate=Schedule(2e-3, 3e-4, 8_000_000),
-    entropy=Schedule(0.02, 0.005, 8_000_000),
+    entropy=Schedule(0.05, 0.005, 8_000_000),
     shaping=Schedule(1.0, 0.0, 8_000_000),
     network=_MEMORY,
 )
