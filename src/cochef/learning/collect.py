@@ -79,7 +79,7 @@ class Played:
     task: Float[Array, "time members kitchens"]
     actor_memory: Float[Array, "time members roles kitchens memory"]  # before each step
     events: Float[Array, "members roles events"]  # mean number in an episode
-    partners: Int[Array, "time_and_last members kitchens"] | None  # with a pool
+    partners: Int[Array, "time_and_last members kitchens"] | None = None  # with a pool
 
     @property
     def ends(self) -> Bool[Array, "time members kitchens"]:
