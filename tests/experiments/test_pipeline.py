@@ -13,7 +13,9 @@ from cochef.agents import pool
 from cochef.errors import InputError
 from cochef.experiments import pipeline
 from cochef.experiments.jobs import Store, in_order
+from cochef.experiments.pools import Filter
 from cochef.experiments.presets import Changes
+from cochef.experiments.shipping import ship
 from cochef.kitchen import layouts
 from cochef.learning import runs
 from tests.learning.small_runs import KITCHEN, bits
@@ -107,6 +109,30 @@ def test_pools_are_listed_and_shown(finished, kitchen, tmp_path):
     told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.png")
     assert told.returncode == 0 and "biased-0" in told.stdout and "mep-00-init" in told.stdout
     assert (tmp_path / "pool.png").stat().st_size > 0
+    bad = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.xyz")
+    assert bad.returncode == 2 and "unknown ending" in bad.stderr
+
+
+def test_pools_are_merged(finished, kitchen, tmp_path):
+    both = [directories(finished[0], kitchen)[f"{method}-pool"] for method in ("hsp", "fcp")]
+    told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
+    assert told.returncode == 0, told.stderr
+    assert len(pool.read_index(tmp_path / "both").members) == 10
+    again = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
+    assert again.returncode == 2 and "a pool already" in again.stderr
+
+
+def test_only_measured_agents_of_kitchens_that_ship_are_shipped(kitchen, tmp_path):
+    with pytest.raises(InputError, match="narrow does not ship"):
+        ship(layouts.get(str(kitchen)), "hsp", "smoke", 0, Changes(), tmp_path)
+    with pytest.raises(InputError, match="not finished"):
+        ship(layouts.get("cramped_room"), "hsp", "smoke", 0, Changes(), tmp_path)
+
+
+def test_near_duplicates_are_counted():
+    counts = np.array([[0.0, 9.0], [10.0, 0.0], [10.0, 0.001], [0.0, 9.001], [5.0, 5.0]])
+    found = Filter("narrow", ("a", "b"), ({},) * 5, counts, np.zeros(5), (0, 1, 2, 4, 3))
+    assert found.near_duplicates == 2
 
 
 @pytest.mark.parametrize(

@@ -111,3 +111,14 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(start, length, piece
 def test_a_deeply_nested_file_is_refused(depth):
     with pytest.raises(InputError):
         parse(f"[hidden]\nsoup_pickup = {'[' * depth}{']' * depth}", "mine")
+
+
+def test_the_share_of_the_helping_reward_at_the_end_of_the_second_stage_is_read():
+    assert parse("[adaptive_share]\nend = 0.25\n", "mine").adaptive_end == 0.25
+    assert parse("", "mine").adaptive_end == 0.0
+
+
+@pytest.mark.parametrize("text", ["end = 2", "end = -0.1", "end = true", "end = 'x'", "", "end = 0.1\nbegin = 1"])
+def test_a_share_that_is_none_is_refused(text):
+    with pytest.raises(InputError, match="adaptive_share"):
+        parse(f"[adaptive_share]\n{text}\n", "mine")

@@ -20,7 +20,7 @@ caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #8886; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; height: auto; }
-figure { margin: 1.5rem 0; }
+figure { display: inline-block; width: min(100%, 29rem); vertical-align: top; margin: 1rem .5rem 1rem 0; }
 figcaption { opacity: .8; }
 code { background: #8882; padding: .1rem .3rem; border-radius: .2rem; }
 """
