@@ -157,7 +157,7 @@ PRESETS: Mapping[str, Preset] = {
     "quick": Preset(
         TrainingConfig().lasting(500_000),
         {"selfplay": 1, "fcp": 6, "mep": 6, "trajdiv": 6, "hsp": 18},
-        SecondStage(_LAPTOP_ADAPTIVE.lasting(1_500_000), seeds=2),
+        SecondStage(_LAPTOP_ADAPTIVE.lasting(2_500_000), seeds=2),
         kept=9,
         mep=3,
         episodes=50,

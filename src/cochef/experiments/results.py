@@ -161,13 +161,11 @@ def watch_command(layout: str, agents: Path, partner: str, program: str = "coche
 
 
 def telling(found: Records) -> list[str]:
-    """Two partners: where methods differ most, and where all do best; of one method, its best and its worst."""
+    """Two partners: where the first method is most ahead of the others, and most behind; alone, its best and worst."""
     partners = found.labels("partner")
     means = np.array([rows["score"].mean() for *_, rows in found.pairs()]).reshape(-1, len(partners))
-    first = int(np.ptp(means, axis=0).argmax()) if len(means) > 1 else int(means[0].argmin())
-    best = means.mean(axis=0)
-    best[first] = -np.inf
-    return [partners[first]] if len(partners) == 1 else [partners[first], partners[int(best.argmax())]]
+    lead = means[0] - (means[1:].max(axis=0) if len(means) > 1 else 0.0)
+    return list(dict.fromkeys([partners[int(lead.argmax())], partners[int(lead.argmin())]]))
 
 
 def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
