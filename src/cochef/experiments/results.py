@@ -165,7 +165,8 @@ def telling(found: Records) -> list[str]:
     partners = found.labels("partner")
     means = np.array([rows["score"].mean() for *_, rows in found.pairs()]).reshape(-1, len(partners))
     lead = means[0] - (means[1:].max(axis=0) if len(means) > 1 else 0.0)
-    return list(dict.fromkeys([partners[int(lead.argmax())], partners[int(lead.argmin())]]))
+    order = np.argsort(-lead, kind="stable")
+    return [partners[number] for number in dict.fromkeys([int(order[0]), int(order[-1])])]
 
 
 def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
