@@ -23,10 +23,6 @@ class Write:
     kind: str = "write"
     version: int = 1
 
-    @property
-    def label(self):
-        return self.word
-
     def run(self, place):
         LOG.append(self.word)
         before = "".join((path / "text").read_text() for path in place.needs.values())
@@ -46,9 +42,10 @@ def run(goal, root):
 
 
 def graph(fails=False, **about):
-    first = Job(Write("a", about))
-    shared = Job(Write("b", {"of": 1}), {"first": first})
-    return Job(Write("d", fails=fails), {"left": shared, "right": Job(Write("c", {"of": 2}), {"first": first})})
+    first = Job(Write("a", about), "a")
+    shared = Job(Write("b", {"of": 1}), "b", {"first": first})
+    other = Job(Write("c", {"of": 2}), "c", {"first": first})
+    return Job(Write("d", fails=fails), "d", {"left": shared, "right": other})
 
 
 def test_every_job_is_done_once_after_those_it_needs(tmp_path, log):
@@ -71,7 +68,7 @@ def test_another_setting_makes_another_job_of_all_that_depend_on_it(tmp_path, lo
 
 
 def test_another_version_of_the_task_makes_another_job():
-    assert Job(Write("a")).address != Job(Write("a", version=2)).address
+    assert Job(Write("a"), "a").address != Job(Write("a", version=2), "a").address
 
 
 def test_jobs_that_are_the_same_are_shared_between_goals(log):

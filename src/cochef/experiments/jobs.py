@@ -45,11 +45,6 @@ class Task(Protocol):
         ...
 
     @property
-    def label(self) -> str:
-        """What it is about, in a few words without spaces, for people."""
-        ...
-
-    @property
     def version(self) -> int:
         """Raised when the same settings give another result than before."""
         ...
@@ -66,9 +61,10 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A task, and the jobs whose results it needs, by the name it has for them."""
+    """A task, what it is about in a few words without spaces, and the jobs it needs, by the name it has for them."""
 
     task: Task
+    label: str
     needs: Mapping[str, "Job"] = field(default_factory=dict)
 
     @cached_property
@@ -85,7 +81,7 @@ class Job:
     @property
     def name(self) -> str:
         """The name of its directory."""
-        return f"{self.task.kind}-{self.task.label}-{self.address}"
+        return f"{self.task.kind}-{self.label}-{self.address}"
 
 
 def in_order(goals: Iterable[Job]) -> list[Job]:

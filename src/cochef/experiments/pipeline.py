@@ -31,11 +31,6 @@ class TrainPopulation:
     version: int = 1
 
     @property
-    def label(self) -> str:
-        """The method and the kitchen."""
-        return f"{self.population.method}-{self.population.layout.name}"
-
-    @property
     def about(self) -> Mapping[str, Any]:
         """All settings."""
         return self.population.about
@@ -59,11 +54,6 @@ class BuildPool:
     seed: int = 0
     kind: str = "pool"
     version: int = 1
-
-    @property
-    def label(self) -> str:
-        """The method and the kitchen."""
-        return f"{self.method}-{self.layout.name}"
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -94,16 +84,10 @@ class BuildPool:
 class TrainAgents:
     """The second stage; needs `pool`."""
 
-    method: str
     layout: Layout
     adaptation: Adaptation
     kind: str = "agents"
     version: int = 1
-
-    @property
-    def label(self) -> str:
-        """The method and the kitchen."""
-        return f"{self.method}-{self.layout.name}"
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -128,11 +112,6 @@ class Measure:
     seed: int
     kind: str = "measured"
     version: int = 1
-
-    @property
-    def label(self) -> str:
-        """The method and the kitchen."""
-        return f"{self.method}-{self.layout.name}"
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -177,7 +156,7 @@ def jobs(
     needs: dict[str, Job] = {}
     for method in methods:
         needs |= {f"{method}-{name}": job for name, job in plan.method(method).items()}
-    return Job(WriteReport(layout, tuple(methods), preset), needs)
+    return Job(WriteReport(layout, tuple(methods), preset), f"{'-'.join(methods)}-{layout.name}", needs)
 
 
 @dataclass(frozen=True)
@@ -203,15 +182,19 @@ class _Plan:
             size = (members if self.settings.kept is None else self.settings.kept) + 3 * self.settings.mep
             if self.settings.mep:
                 found |= {"mep": self.population("mep", max(self.settings.members["mep"], self.settings.mep))}
-        pool = Job(build, dict(found))
+        pool = Job(build, self.label(method), dict(found))
         adapt = adaptation.adaptation(self.settings.adaptive, self.rewards, size, self.seed)
-        agents = Job(TrainAgents(method, self.layout, adapt), {"pool": pool})
+        agents = Job(TrainAgents(self.layout, adapt), self.label(method), {"pool": pool})
         return found | {"pool": pool, "agents": agents, "measured": self.measured(method, agents)}
+
+    def label(self, method: str) -> str:
+        return f"{method}-{self.layout.name}"
 
     def population(self, method: str, members: int) -> Job:
         grown = populations.population(method, self.layout, self.preset, self.seed, members, rewards=self.rewards)
-        return Job(TrainPopulation(grown))
+        return Job(TrainPopulation(grown), self.label(method))
 
     def measured(self, method: str, agents: Job) -> Job:
         number, episodes = self.settings.adaptive.seeds, self.settings.episodes
-        return Job(Measure(method, self.layout, number, episodes, self.seed), {"agents": agents})
+        measure = Measure(method, self.layout, number, episodes, self.seed)
+        return Job(measure, self.label(method), {"agents": agents})

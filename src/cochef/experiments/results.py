@@ -44,11 +44,6 @@ class WriteReport:
     version: int = 1
 
     @property
-    def label(self) -> str:
-        """The methods and the kitchen."""
-        return f"{'-'.join(self.methods)}-{self.layout.name}"
-
-    @property
     def about(self) -> Mapping[str, Any]:
         """All settings."""
         return {"layout": self.layout.fingerprint, "methods": list(self.methods), "preset": self.preset}

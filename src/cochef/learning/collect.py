@@ -147,11 +147,7 @@ def play(
         partner = None if table.match is None else table.match.partner
         kept = (*kept, table.actor_memory, partner, (events * counted[:, None]).sum(axis=2))
         ended = table.clock + 1 == game.horizon
-        seat = jnp.where(ended, _draw_seats(key_seat, config.kitchens, seating), table.seat)
-        match = table.match
-        if pool is not None and match is not None:
-            match = replace(match, memory=partner_memory)
-            match, seat = matchmaking.after(pool, match, table.seat, task, ended, counted, key_seat)
+        match, seat = _seats_after(table, seating, pool, partner_memory, task, ended, counted, key_seat)
         table = Table(
             states=_renew(game, config, _apart(after, members), ended, key_begin),
             clock=jnp.where(ended, 0, table.clock + 1),
@@ -190,6 +186,23 @@ def _draw_seats(keys: Key[Array, " members"], kitchens: int, seating: Seating) -
     if seating is Seating.ALONE:
         return jnp.zeros((keys.shape[0], kitchens), jnp.int32)
     return jax.vmap(lambda key: (jax.random.bits(key, (kitchens,)) % SEATS).astype(jnp.int32))(keys)
+
+
+def _seats_after(
+    table: Table,
+    seating: Seating,
+    pool: Pool | None,
+    partner_memory: Any,  # noqa: ANN401
+    task: Float[Array, "members kitchens"],
+    ended: Bool[Array, "members kitchens"],
+    counted: Bool[Array, " kitchens"],
+    keys: Key[Array, " members"],
+) -> tuple[Match | None, Int[Array, "members kitchens"]]:
+    """Who plays with whom after a step, and where role 0 sits then."""
+    if pool is None or table.match is None:
+        return None, jnp.where(ended, _draw_seats(keys, ended.shape[1], seating), table.seat)
+    match = replace(table.match, memory=partner_memory)
+    return matchmaking.after(pool, match, table.seat, task, ended, counted, keys)
 
 
 def _act(
