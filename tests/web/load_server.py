@@ -7,8 +7,7 @@ from collections import deque
 
 import numpy as np
 
-from cochef.compilation import keep_compiled
-from cochef.web.server import run, study_app
+from cochef.web.server import prepare, run, study_app
 from cochef.web.store import Store
 from tests.web.small_study import small_study
 
@@ -47,7 +46,7 @@ def percentiles(seconds):
 
 
 def main(database, port, capacity):
-    keep_compiled()
+    prepare()
     store = Store.open(f"sqlite:///{database}", STUDY)
     app = study_app(STUDY, store, capacity=capacity, open_door=True)
     loop, desk, heart = app.state.loop, app.state.desk, Heart()
@@ -55,8 +54,9 @@ def main(database, port, capacity):
 
     @app.get("/punctuality")
     async def punctuality() -> dict:
-        """What was measured since the last time one asked."""
+        """What was measured since the last time one asked; the first answer comes when all rooms are open."""
         if not beating:
+            await desk.open_rooms()
             beating.append(asyncio.create_task(heart.beat()))
         kept = {"ticks": loop.punctuality.late, "took": loop.punctuality.took, "heart": heart.late}
         answer = {name: percentiles(late) for name, late in kept.items()}

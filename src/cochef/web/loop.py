@@ -4,6 +4,7 @@ Games of the same rate tick at the same moments. A game that runs late skips wha
 """
 
 import asyncio
+import gc
 import logging
 import math
 import time
@@ -53,6 +54,7 @@ class Rooms:
             agents = {partner: names.load(partner, layout) for partner in dict.fromkeys(partners)}
             room = Room(layout, agents, self._slots)
             self._rooms.update({(layout, partner): room for partner in agents})
+            gc.freeze()  # programs stay: searching them for garbage would hold up the clock for some tenths of a second
 
     def find(self, layout: Layout, partner: str) -> Room:
         """The open room of a partner in a kitchen."""

@@ -134,7 +134,7 @@ def serve_play(
     kitchens: Sequence[Layout], files: Sequence[AgentFile], *, host: str, port: int, capacity: int = CAPACITY
 ) -> None:
     """Run free play until Ctrl-C."""
-    _prepare()
+    prepare()
     run(play_app(kitchens, files, capacity=capacity, hosts=LOCAL if host in LOCAL else ("*",)), host, port)
 
 
@@ -149,7 +149,7 @@ def serve_study(
     open_door: bool = False,
 ) -> None:
     """Run a study until Ctrl-C."""
-    _prepare()
+    prepare()
     store = Store.open(store_url, study)
     try:
         run(study_app(study, store, password=password, capacity=capacity, open_door=open_door), host, port)
@@ -157,7 +157,7 @@ def serve_study(
         store.close()
 
 
-def _prepare() -> None:
+def prepare() -> None:
     """Keep compiled programs, and run them in the clock's own thread: a tick is too small to be handed around."""
     keep_compiled()
     jax.config.update("jax_cpu_enable_async_dispatch", False)
