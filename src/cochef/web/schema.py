@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from cochef.errors import InputError
 
 VERSION = "1"
+_WRITERS = 0x636F6B65  # the lock that whoever writes into a PostgreSQL database holds
 
 METADATA = sql.MetaData()
 _Text, _Whole, _Real = sql.Text, sql.BigInteger().with_variant(sql.Integer, "sqlite"), sql.Double
@@ -127,10 +128,16 @@ def connect(url: str) -> sql.Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "begin", _begin_postgresql)
     try:
         _check_version(engine)
     except DBAPIError as error:
+        engine.dispose()
         raise InputError(f"database {engine.url!r} cannot be used: {error.orig}") from error
+    except InputError:
+        engine.dispose()
+        raise
     return engine
 
 
@@ -146,6 +153,14 @@ def _begin_sqlite(connection: sql.Connection) -> None:
     """Whoever is going to write says so at once: a reader that turns writer could find the database changed."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_postgresql(connection: sql.Connection) -> None:
+    """As with SQLite: one writes at a time, and whoever reads sees one moment."""
+    if connection.get_execution_options().get("writes", False):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+    else:
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
 def _check_version(engine: sql.Engine) -> None:

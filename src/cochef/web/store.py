@@ -50,7 +50,17 @@ class Store:
     def open(cls, url: str, study: Study) -> "Store":
         """The database of a study, made where there is none; participants who have joined must be able to go on."""
         store = cls(schema.connect(url), study)
-        with store._writing() as connection:
+        try:
+            store._adopt()
+        except InputError:
+            store.close()
+            raise
+        return store
+
+    def _adopt(self) -> None:
+        """Write the study down, unless somebody has joined another one."""
+        study = self.study
+        with self._writing() as connection:
             design = connection.scalar(sql.select(META.c.value).where(META.c.key == "design"))
             joined = connection.scalar(sql.select(sql.func.count()).select_from(PARTICIPANTS))
             if joined and design != study.design_hash:
@@ -65,7 +75,6 @@ class Store:
             if not connection.scalar(sql.select(sql.exists().where(same))):
                 row = {"hash": study.configuration_hash, "text": study.configuration_text}
                 connection.execute(CONFIGURATIONS.insert().values(row))
-        return store
 
     @classmethod
     def existing(cls, url: str) -> "Store":
@@ -75,6 +84,7 @@ class Store:
         with engine.begin() as connection:
             text = connection.scalar(sql.select(CONFIGURATIONS.c.text).where(CONFIGURATIONS.c.hash == current))
         if text is None:
+            engine.dispose()
             raise InputError(f"database {engine.url!r} holds no study; give the one that `cochef study serve` used")
         return cls(engine, from_configuration(json.loads(text)))
 
