@@ -75,5 +75,14 @@ def test_newcomers_go_to_the_emptiest_kitchen_until_all_are_full():
     assert free_place(PAPER, taken, 0) == ("many_orders", 4)
 
 
+def test_the_kitchen_that_is_drawn_says_nothing_about_the_letters_of_partners():
+    met = Counter()
+    for seed in range(4_000):
+        layout, place = free_place(PAPER, {}, seed)
+        met.update([(layout, plan(PAPER, layout, place, seed).partners[0].agent)])
+    assert len(met) == len(PAPER.layouts) * len(PAPER.agents)
+    assert all(abs(number - 200) < 70 for number in met.values())  # five standard deviations
+
+
 def test_the_kitchen_of_the_first_newcomer_is_drawn():
     assert {free_place(PAPER, {}, seed)[0] for seed in range(100)} == set(PAPER.layouts)

@@ -1,12 +1,18 @@
 """Study files: what is read from them, and what is said about mistakes."""
 
+import hashlib
 import json
 from importlib import resources
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from cochef.agents import names, shipped, storage
 from cochef.errors import InputError
+from cochef.kitchen import layouts
 from cochef.web import study
+from cochef.web.agent_files import files_of
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
 
@@ -32,6 +38,64 @@ def test_new_words_keep_the_design_and_change_the_configuration():
     assert reworded.configuration_hash != paper.configuration_hash
     other = study.parse(PAPER.replace('FCP = "script:onion_placement"', 'FCP = "random"'), "other")
     assert other.design_hash != paper.design_hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("least = 18", "least = 16"),
+        ("most = 120", "most = 99"),
+        ('"non-binary", "another"]', '"another"]'),
+        ('kind = "number"\nleast = 18\nmost = 120', 'kind = "text"'),
+    ],
+)
+def test_another_way_to_answer_a_question_is_another_design(old, new):
+    assert old in PAPER
+    assert study.parse(PAPER.replace(old, new), "other").design_hash != study.shipped("paper").design_hash
+
+
+def test_a_question_may_be_worded_anew():
+    reworded = study.parse(PAPER.replace("How old are you?", "What is your age?"), "other")
+    assert reworded.design_hash == study.shipped("paper").design_hash
+
+
+@pytest.mark.parametrize("name", ["{}", "{}.safetensors", "{}@idle=3", "0.5*random+0.5*{}@noise=0.1"])
+def test_an_agent_file_that_changes_is_another_design_however_it_is_named(tmp_path, name):
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes(b"one agent")
+    loaded = name.format(tmp_path / "mine")
+    text = PAPER.replace('FCP = "script:onion_everywhere"', f'FCP = "{loaded}"')
+    before = study.parse(text, "mine")
+    assert before.design_hash == study.parse(text, "mine").design_hash
+    assert before.configuration["agent_files"][loaded] == [hashlib.sha256(b"one agent").hexdigest()]
+    file.write_bytes(b"another agent")
+    after = study.parse(text, "mine")
+    assert after.design_hash != before.design_hash
+    assert after.configuration_hash != before.configuration_hash
+
+
+def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    proxy, ring = shipped.path("human-proxy", "coordination_ring"), layouts.get("coordination_ring")
+    odd = tmp_path / "0.5*odd+name@idle=3.safetensors"
+    odd.write_bytes(proxy.read_bytes())
+    mixed = "0.3*human-proxy:coordination_ring+0.5*script:delivery+0.2*human-clone:coordination_ring@idle=2"
+    wanted = {
+        "human-proxy:coordination_ring": [proxy],
+        "human-clone:coordination_ring@noise=0.1,idle=3": [shipped.path("human-clone", "coordination_ring")],
+        mixed: [proxy, shipped.path("human-clone", "coordination_ring")],
+        odd.name: [Path(odd.name)],
+        odd.name.removesuffix(".safetensors"): [Path(odd.name)],
+        "script:delivery": [],
+        "stay": [],
+    }
+    for name, paths in wanted.items():
+        with patch.object(storage, "read", wraps=storage.read) as reading:
+            names.load(name, ring)
+        assert [call.args[0] for call in reading.call_args_list] == paths == files_of(name)
+    assert study.shipped("paper").configuration["agent_files"].keys() == {
+        f"human-proxy:{name}" for name in ("asymmetric_advantages", "coordination_ring", "counter_circuit")
+    }
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,14 @@ def free_place(study: Study, taken: Mapping[str, Collection[int]], seed: int) ->
     if not open_ones:
         return None
     fewest = min(counts[layout] for layout in open_ones)
-    layout = random.Random(seed).choice([layout for layout in open_ones if counts[layout] == fewest])
+    equals = [layout for layout in open_ones if counts[layout] == fewest]
+    layout = random.Random(f"kitchen {seed}").choice(equals)
     return layout, min(set(range(size)) - set(taken.get(layout, ())))
 
 
 def plan(study: Study, layout: str, place: int, seed: int) -> Plan:
     """The partners under their letters, in random order, and the balanced order of games for this place."""
-    shown = random.Random(seed).sample(study.agents, len(study.agents))
+    shown = random.Random(f"letters {seed}").sample(study.agents, len(study.agents))
     partners = tuple(Partner(letter, agent) for letter, agent in zip(ascii_uppercase, shown, strict=False))
     games = tuple(
         PlannedGame(number, shown.index(study.agents[agent]), seat)

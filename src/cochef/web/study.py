@@ -16,11 +16,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from cochef.agents import names, storage
+from cochef.agents import names
 from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
+from cochef.web.agent_files import checksums
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_TEXT = 20_000
@@ -104,9 +105,13 @@ class Study:
     def configuration(self) -> dict[str, Any]:
         """Everything that a game depends on: the study, the rules of its kitchens, and checksums of agent files."""
         kitchens = {name: layouts.to_toml(layouts.get(name)) for name in (*self.layouts, self.tutorial_layout)}
-        loaded = {name for agents in self.layouts.values() for name in agents.values()}
-        files = {name: checksum for name in sorted(loaded) if (checksum := _checksum(name))}
-        return {"study": dataclasses.asdict(self), "kitchens": kitchens, "agent_files": files}
+        return {"study": dataclasses.asdict(self), "kitchens": kitchens, "agent_files": self.agent_files}
+
+    @cached_property
+    def agent_files(self) -> dict[str, list[str]]:
+        """Checksums of the files that each agent's name loads, of those that load any."""
+        loaded = sorted({name for agents in self.layouts.values() for name in agents.values()})
+        return {name: found for name in loaded if (found := checksums(name))}
 
     @cached_property
     def configuration_text(self) -> str:
@@ -120,10 +125,15 @@ class Study:
 
     @cached_property
     def design_hash(self) -> str:
-        """The same while participants who have joined can go on: agents, kitchens, number of games, questions."""
+        """The same while participants who have joined can go on: agents, kitchens, number of games, questions.
+
+        Agents are what their files hold, questions what can be answered; how a question is worded may change.
+        """
         kitchens = {name: layouts.get(name).fingerprint for name in self.layouts}
-        asked = ([question.id for question in self.questions], self.comment_questions)
-        agents = (self.agents, {layout: dict(loaded) for layout, loaded in self.layouts.items()})
+        questions = [dataclasses.asdict(dataclasses.replace(question, text="")) for question in self.questions]
+        asked = (questions, self.comment_questions)
+        loaded = {layout: dict(agents) for layout, agents in self.layouts.items()}
+        agents = (self.agents, loaded, self.agent_files)
         design = (self.name, agents, kitchens, self.numbers.repeats, asked)
         return hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest()
 
@@ -194,13 +204,6 @@ def check_agents(study: Study) -> int:
 
 def _studies() -> Any:  # noqa: ANN401  (importlib's Traversable)
     return resources.files("cochef.web") / "studies"
-
-
-def _checksum(agent: str) -> str | None:
-    for path in (Path(agent), Path(agent + storage.SUFFIX)):
-        if path.is_file():
-            return hashlib.sha256(path.read_bytes()).hexdigest()
-    return None
 
 
 def _checked(table: Mapping[str, Any]) -> Study:
