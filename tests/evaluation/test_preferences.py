@@ -8,7 +8,7 @@ from cochef.agents import actor_critic, storage
 from cochef.agents.names import load
 from cochef.agents.sizes import NetworkConfig
 from cochef.errors import InputError
-from cochef.evaluation.preferences import event_counts, preferences, read_pairs
+from cochef.evaluation.preferences import NAMES, done, event_counts, preferences, read_pairs
 from cochef.evaluation.statistics import holm
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action, Event
@@ -19,7 +19,7 @@ LIKED, ALSO = Event.PICKUP_ONION_FROM_DISPENSER, Event.DELIVERY
 def population(seed, policies=36):
     """Weights of two events, the first of which drives everything."""
     generator = np.random.default_rng(seed)
-    weights = np.zeros((policies, len(Event)))
+    weights = np.zeros((policies, len(NAMES)))
     weights[:, LIKED] = generator.choice([-10, 0, 10], policies)
     weights[:, ALSO] = generator.choice([-10, 0], policies)
     return weights, generator.gamma(1.0, 0.1, weights.shape)
@@ -29,7 +29,7 @@ def test_counts_that_grow_with_the_weight_are_found_and_others_are_not():
     weights, counts = population(0)
     counts[:, LIKED] += weights[:, LIKED] + 10
     liked, also = preferences(weights, counts)
-    assert (liked.event, also.event) == (LIKED, ALSO)
+    assert (liked.event, also.event) == (LIKED.label, ALSO.label)
     assert liked.corrected < 1e-6
     assert liked.weights == (-10.0, 0.0, 10.0)
     assert list(liked.means) == sorted(liked.means)
@@ -49,6 +49,15 @@ def test_a_weight_behind_a_stronger_one_shows_when_the_others_influence_is_taken
     also = preferences(weights, counts)[1]
     assert also.partial > also.correlation
     assert also.partial_corrected < 0.01
+
+
+def test_who_wants_orders_filled_is_told_by_what_comes_in():
+    weights, counts = population(4)
+    weights[:, -1] = np.tile([0, 1], 18)
+    counts[:, -1] = 100 * weights[:, -1] + np.arange(36)
+    orders = preferences(weights, counts)[-1]
+    assert orders.event == "order"
+    assert orders.corrected < 0.001
 
 
 def test_what_nobody_does_follows_nothing():
@@ -88,7 +97,8 @@ def test_a_run_is_read_with_its_hidden_rewards_and_only_the_first_of_a_pair_is_c
     assert layout.name == "cramped_room"
     assert weights[0, Event.DELIVERY] == -10
     assert weights[1, Event.SOUP_PICKUP] == 5
-    assert np.count_nonzero(weights) == 2
+    assert weights[:, -1].tolist() == [1, 0]
+    assert np.count_nonzero(weights) == 3
     tally = event_counts(layout, pairs, seed=0, episodes=5)
     assert np.asarray(tally.events).shape == (2, 2, len(Event))
     assert np.asarray(tally.events)[:, 0].sum() == 0  # they stand still
@@ -98,9 +108,11 @@ def test_a_run_is_read_with_its_hidden_rewards_and_only_the_first_of_a_pair_is_c
 def test_counts_are_of_the_first_of_a_pair_in_both_seats():
     layout = layouts.get("cramped_room")
     pair = (load("script:onion_placement", layout), load("stay", layout))
-    counts = np.asarray(event_counts(layout, [pair], seed=0, episodes=3).events)
+    tally = event_counts(layout, [pair], seed=0, episodes=3)
+    counts = np.asarray(tally.events)
     assert counts[0, 0, Event.POTTING_ONION] == 6  # three in the only pot, in each seating
     assert counts[0, 1].sum() == 0
+    assert done(tally).tolist() == [[*counts[0, 0], 0.0]]
 
 
 def test_a_directory_without_biased_policies_is_an_error(tmp_path):

@@ -75,7 +75,7 @@ def finish_study(store, who, games, ranking=(2, 0, 1, 3)):
     for number in range(store.study.games_each):
         game = begun(store, participant)
         actions, score = next(games[participant.layout])
-        store.append([Steps(game, 0, tuple(map(tuple, actions)), (17,) * len(actions))])
+        store.append([Steps(game, 0, tuple(map(tuple, actions)), tuple((tick, 17) for tick in range(len(actions))))])
         store.finish_game(game, score, 1_010.0, deed=GamePlayed(number))
         participant = store.participant(participant.number)
     return participant

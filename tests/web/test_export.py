@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import zipfile
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sql
@@ -94,6 +96,17 @@ def test_nothing_in_an_export_tells_who_a_participant_is(store):
             assert b"secret-person" not in packed.read(name)
     for table in export.tables(store).values():
         assert "secret-person" not in str(table)
+
+
+def test_no_completion_code_is_in_an_export(tmp_path):
+    coded = replace(small_study(), completion_code="C0DE-F0R-ALL")
+    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", coded)) as store:
+        at_the_games(store)
+        assert not [name for name, content in export.files(store).items() if b"C0DE-F0R-ALL" in content]
+        (configuration,) = json.loads(export.files(store)["configurations.json"]).values()
+        assert configuration["study"] == {**store.study.configuration["study"], "completion_code": ""} | {
+            key: list(configuration["study"][key]) for key in ("agents", "comment_questions")
+        } | {"questions": configuration["study"]["questions"]}
 
 
 def test_a_comment_that_looks_like_a_formula_is_text_in_a_spreadsheet(tmp_path):

@@ -100,13 +100,13 @@ def test_a_game_comes_back_as_it_was_stored(store):
     start = counted_game(store.study, participant)
     game = store.begin_game(start, 100.0)
     actions = [(int(a), int(b)) for a, b in np.random.default_rng(0).integers(6, size=(40, 2))]
-    store.append([Steps(game, 0, tuple(actions[:13]), tuple(range(13)))])
-    store.append([Steps(game, 13, ()), Steps(game, 13, tuple(actions[13:]), (-1,) * 27)])
+    store.append([Steps(game, 0, tuple(actions[:13]), tuple((tick, 10 * tick) for tick in range(9)))])
+    store.append([Steps(game, 13, ()), Steps(game, 13, tuple(actions[13:]), ((11, 900), (13, 20)))])
     store.finish_game(game, 20.0, 105.0, deed=GamePlayed(0))
     stored = store.game(game)
     assert stored.start == start
     assert stored.actions.tolist() == [list(joint) for joint in actions]
-    assert stored.lags == (*range(13), *[-1] * 27)
+    assert stored.lags == (*range(0, 90, 10), -1, -1, 900, -1, 20, *[-1] * 26)
     assert (stored.began, stored.finished, stored.ended, stored.score) == (100.0, 105.0, Ended.COMPLETE, 20.0)
     assert stored.configuration == store.study.configuration_hash
     assert store.participant(participant.number).progress.games == 1
@@ -234,7 +234,7 @@ def test_a_database_of_another_version_or_of_something_else_is_refused(store, ur
     with sqlite3.connect(tmp_path / "study.db") as database:
         database.execute("update meta set value = '99' where key = 'schema'")
     database.close()
-    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 1"):
+    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 2"):
         Store.existing(url)
     with sqlite3.connect(tmp_path / "other.db") as database:
         database.execute("create table songs (name text)")

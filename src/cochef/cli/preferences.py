@@ -32,10 +32,9 @@ class Preferences:
 
     def run(self) -> int:
         """Play, count and show."""
-        import numpy as np
-
         from cochef.compilation import keep_compiled
         from cochef.evaluation import preferences
+        from cochef.kitchen.constants import SEATS
 
         check_seed(self.seed)
         if self.episodes < 1:
@@ -45,7 +44,8 @@ class Preferences:
         with console.status("playing"):
             layout, pairs, weights = preferences.read_pairs(self.run_directory)
             tally = preferences.event_counts(layout, pairs, self.seed, self.episodes)
-        counts, scores = np.asarray(tally.events[:, 0]), np.asarray(tally.score) / 2
+        counts = preferences.done(tally)
+        scores = counts[:, -1] / SEATS
         found = preferences.preferences(weights, counts)
         title = f"{layout.name}: {len(pairs)} biased policies, {2 * self.episodes} episodes each"
         console.print(_table(found, title), f"mean score of a pair {scores.mean():.1f}, best {scores.max():.1f}")
@@ -53,10 +53,11 @@ class Preferences:
             report = {
                 "layout": layout.name,
                 "episodes": 2 * self.episodes,
+                "names": preferences.NAMES,
                 "weights": weights.tolist(),
                 "counts": counts.tolist(),
                 "scores": scores.tolist(),
-                "preferences": [asdict(row) | {"event": row.event.label} for row in found],
+                "preferences": [asdict(row) for row in found],
             }
             write_whole(self.out, (json.dumps(report, indent=1) + "\n").encode())
         return 0
@@ -80,5 +81,5 @@ def _table(found: "list[Preference]", title: str) -> Table:
             f"{row.partial:.2f}",
             f"{row.partial_corrected:.1e}",
         )
-        table.add_row(row.event.label, means, *figures)
+        table.add_row(row.event, means, *figures)
     return table

@@ -19,17 +19,19 @@ from cochef.evaluation.statistics import holm
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
+from cochef.learning.utilities import ORDER
 from cochef.rollout import Tally, watch
 
 EPISODES = 100
 BIASED, PARTNER = "-biased", "-partner"  # endings of the agents' names
+NAMES = (*(event.label for event in Event), ORDER)  # of what may weigh
 
 
 @dataclass(frozen=True)
 class Preference:
-    """How an event's count moves with its weight over a population."""
+    """How an event's count moves with its weight over a population; for orders, what they bring in."""
 
-    event: Event
+    event: str
     weights: tuple[float, ...]  # those that were drawn
     means: tuple[float, ...]  # the mean count among the policies with each of them
     correlation: float  # Spearman's
@@ -42,21 +44,21 @@ class Preference:
 
 def read_pairs(
     directory: Path, layout: Layout | None = None
-) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs events"]]:
-    """The kitchen of a finished HSP run, its biased policies with their partners, and how events weigh for them."""
+) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs names"]]:
+    """The kitchen of a finished HSP run, its biased policies with their partners, and their weights by `NAMES`."""
     found = (directory / "agents").glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
     paths = sorted(found, key=lambda path: int(path.name.partition("-")[0]))
     if not paths:
         raise InputError(f"{directory}: no biased policies in it; give the directory of a finished `cochef train hsp`")
     layout = layout or layouts.get(storage.read(paths[0])[0].layout)
-    pairs, weights = [], np.zeros((len(paths), len(Event)), np.float32)
+    pairs, weights = [], np.zeros((len(paths), len(NAMES)), np.float32)
     for number, path in enumerate(paths):
         partner = path.with_name(path.name.replace(BIASED, PARTNER))
         pairs.append(tuple(load(str(one), layout) for one in (path, partner)))
         hidden = storage.read(path)[0].about.get("hidden")
         if not isinstance(hidden, dict):
             raise InputError(f"{path}: does not say what it likes; give the directory of a finished `cochef train hsp`")
-        weights[number] = [float(hidden.get(event.label, 0.0)) for event in Event]
+        weights[number] = [float(hidden.get(name, 0.0)) for name in NAMES]
     return layout, pairs, weights
 
 
@@ -77,24 +79,31 @@ def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int
     return jax.tree.map(by_role, tally)
 
 
+def done(tally: Tally) -> Float[np.ndarray, "pairs names"]:
+    """What the first of each pair did, by `NAMES`: its events, and what both earned together, in both seatings."""
+    return np.column_stack([np.asarray(tally.events[:, 0]), np.asarray(tally.score)])
+
+
 def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:
-    """For every event that weighs differently among the policies ([policies, events] both), how its count follows."""
+    """For all that weighs differently among the policies ([policies, names] both), how its count follows."""
     if weights.shape != counts.shape or len(weights) < 3:
         raise InputError(
-            f"weights {list(weights.shape)} and counts {list(counts.shape)}; both take the same [policies, events], "
+            f"weights {list(weights.shape)} and counts {list(counts.shape)}; both take the same [policies, names], "
             "of at least 3 policies"
         )
-    events = [event for event in Event if np.ptp(weights[:, event])]
-    plain = [_spearman(weights[:, event], counts[:, event]) for event in events]
-    partial = [_partial(weights[:, events], counts[:, event], number) for number, event in enumerate(events)]
+    columns = [number for number in range(len(NAMES)) if np.ptp(weights[:, number])]
+    plain = [_spearman(weights[:, column], counts[:, column]) for column in columns]
+    partial = [_partial(weights[:, columns], counts[:, column], number) for number, column in enumerate(columns)]
     corrected = [holm([p_value for _, p_value in some]) for some in (plain, partial)]
     found = []
-    for number, event in enumerate(events):
-        values = np.unique(weights[:, event])
-        means = tuple(float(counts[weights[:, event] == value, event].mean()) for value in values)
+    for number, column in enumerate(columns):
+        values = np.unique(weights[:, column])
+        means = tuple(float(counts[weights[:, column] == value, column].mean()) for value in values)
         (one, p_one), (two, p_two) = plain[number], partial[number]
         last = [float(some[number]) for some in corrected]
-        found.append(Preference(event, tuple(map(float, values)), means, one, two, p_one, p_two, last[0], last[1]))
+        found.append(
+            Preference(NAMES[column], tuple(map(float, values)), means, one, two, p_one, p_two, last[0], last[1])
+        )
     return found
 
 

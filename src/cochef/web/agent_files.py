@@ -12,7 +12,7 @@ def checksums(name: str) -> list[str]:
 
 
 def files_of(name: str) -> list[Path]:
-    """The files that are loaded for an agent's name, as `cochef.agents.names` reads it; those that are not there not."""
+    """The files that are loaded for an agent's name, as `cochef.agents.names` reads it, if they are there."""
     name = name.strip()
     if _file(name) or not {"+", "*"} & set(name):
         return _unmodified(name)

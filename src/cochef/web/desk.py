@@ -126,7 +126,7 @@ class Desk:
         guest.say(stage_message(self.store.study, visitor.participant) | {"waiting": waiting})
         if stored is not None:
             joint = [(int(one), int(two)) for one, two in stored.actions]
-            await self._seat(visitor, stored.start, stored.number, joint, list(stored.lags))
+            await self._seat(visitor, stored.start, stored.number, joint)
         elif guest.live is not None and not guest.live.table.game.is_over:
             self.loop.rest(guest.live.table)
             guest.say(guest.live.announce())
@@ -143,7 +143,7 @@ class Desk:
                 if guest.live is not None:
                     raise InputError("a game is running; play it to its end first")
                 start = self._next_game(visitor.participant, partner)
-                await self._seat(visitor, start, None, [], [])
+                await self._seat(visitor, start, None, [])
             case wire.Stop():
                 await self._stop(visitor)
             case wire.Did(deed):
@@ -165,9 +165,7 @@ class Desk:
             return records.warmup_game(study, participant, partner)
         return records.counted_game(study, participant)
 
-    async def _seat(
-        self, visitor: _Visitor, start: GameStart, number: int | None, played: list[Joint], lags: list[int]
-    ) -> None:
+    async def _seat(self, visitor: _Visitor, start: GameStart, number: int | None, played: list[Joint]) -> None:
         """A new game, or one that goes on; the page is told of it when it can begin."""
         setup = Setup(
             layout=layouts.get(start.layout),
@@ -190,7 +188,7 @@ class Desk:
             self.loop.leave(table)
             raise
         visitor.start = start
-        guest.live = Live(number, table, self._about(visitor), played, lags, taken=len(played))
+        guest.live = Live(number, table, self._about(visitor), played, taken=len(played))
         if table.game.is_over:  # it ended just before the server did
             self._over(guest, guest.live)
         else:
@@ -240,10 +238,10 @@ class Desk:
         """Store the rest of a game and its end; then tell the page, and where the participant stands now."""
         self.loop.leave(live.table)
         number, score, deed = visitor.participant.number, live.table.game.score, self._deed(visitor)
-        first, actions, lags = live.take()
+        steps = live.take()
 
         def store() -> Participant:
-            self.store.append([Steps(live.number, first, tuple(actions), tuple(lags))])
+            self.store.append([steps])
             self.store.finish_game(live.number, score, time.time(), ended, deed)
             return self.store.participant(number)
 
@@ -269,9 +267,8 @@ class Desk:
         self._visitors.pop(number, None)
         if live is not None and not live.table.game.is_over:
             visitor.guest.drop()
-            first, actions, lags = live.take()
             try:
-                await self.ask(self.store.append, [Steps(live.number, first, tuple(actions), tuple(lags))])
+                await self.ask(self.store.append, [live.take()])
             except Exception:
                 _LOG.exception("participant %d: the last ticks of game %d are lost", number, live.number)
 
@@ -287,8 +284,7 @@ class Desk:
         batch: list[tuple[_Visitor, Live, Steps]] = []
         for visitor, live in playing:
             if live.taken < len(live.actions) and not live.table.game.is_over:
-                first, actions, lags = live.take()
-                batch.append((visitor, live, Steps(live.number, first, tuple(actions), tuple(lags))))
+                batch.append((visitor, live, live.take()))
         if not batch:
             return
         try:

@@ -120,7 +120,7 @@ def tables(store: Store) -> dict[str, Rows]:
                 "tick": tick,
                 "action_0": Action(one).name.lower(),
                 "action_1": Action(two).name.lower(),
-                "lag": game.lags[tick] if tick < len(game.lags) else -1,
+                "lag": game.lags[tick],
             }
             for game in games
             for tick, (one, two) in enumerate(game.actions.tolist())
@@ -156,8 +156,16 @@ def files(store: Store) -> dict[str, bytes]:
         for column, (kind, meaning) in listed.items()
     ]
     found["dictionary.csv"] = csv_bytes(("table", "column", "kind", "meaning"), described)
-    found["configurations.json"] = json.dumps(store.configurations(), ensure_ascii=False, indent=1).encode()
+    found["configurations.json"] = json.dumps(_configurations(store), ensure_ascii=False, indent=1).encode()
     return found
+
+
+def _configurations(store: Store) -> dict[str, dict[str, Any]]:
+    """All configurations by their hash, without the code that says that somebody has taken part."""
+    return {
+        configuration: {**content, "study": {**content["study"], "completion_code": ""}}
+        for configuration, content in store.configurations().items()
+    }
 
 
 def write(store: Store, directory: Path) -> list[str]:

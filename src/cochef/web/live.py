@@ -1,7 +1,7 @@
 """A person and their live game: what the page is told, and what is kept for the store."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,10 @@ from cochef.kitchen.text import event_names
 from cochef.web import art
 from cochef.web.connection import Connection
 from cochef.web.loop import Loop, Table
+from cochef.web.records import Steps
 from cochef.web.room import Happened
 from cochef.web.session import Joint
 from cochef.web.wire import Key, Ready, Seen
-
-UNKNOWN = -1
 
 
 @dataclass(eq=False)
@@ -24,7 +23,7 @@ class Live:
     table: Table
     about: Mapping[str, Any]  # phase and partner, as the page may know them
     actions: list[Joint] = field(default_factory=list)
-    lags: list[int] = field(default_factory=list)  # ms from sending a tick until the page had drawn it
+    lags: list[tuple[int, int]] = field(default_factory=list)  # see `drawn`; those the store has not been given
     taken: int = 0  # ticks that the store has been given
     sent: dict[int, float] = field(default_factory=dict)  # when ticks were sent that the page has not drawn yet
 
@@ -47,7 +46,6 @@ class Live:
     def note(self, happened: Happened) -> dict[str, Any]:
         """Keep a tick; the message that tells the page of it."""
         self.actions.append(happened.actions)
-        self.lags.append(UNKNOWN)
         self.sent[len(self.actions)] = time.monotonic()
         return {
             "type": "tick",
@@ -59,15 +57,15 @@ class Live:
         }
 
     def drawn(self, tick: int) -> None:
-        """The page has drawn the state after this many ticks; what the store has already been given stays unknown."""
-        if tick in self.sent and tick > self.taken:
-            self.lags[tick - 1] = round(1000 * (time.monotonic() - self.sent.pop(tick)))
+        """The page has drawn the state after this many ticks: the milliseconds since the last of them was sent."""
+        if tick in self.sent:
+            self.lags.append((tick - 1, round(1000 * (time.monotonic() - self.sent.pop(tick)))))
 
-    def take(self) -> tuple[int, Sequence[Joint], Sequence[int]]:
-        """The first tick that the store has not been given, and the actions and lags from it on."""
-        first, self.taken = self.taken, len(self.actions)
-        self.sent.clear()
-        return first, tuple(self.actions[first:]), tuple(self.lags[first:])
+    def take(self) -> Steps:
+        """What the store has not been given yet: actions, and the lags that the page has reported since."""
+        steps = Steps(self.number, self.taken, tuple(self.actions[self.taken :]), tuple(self.lags))
+        self.taken, self.lags = len(self.actions), []
+        return steps
 
 
 @dataclass(eq=False)

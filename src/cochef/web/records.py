@@ -13,6 +13,7 @@ from cochef.web.progress import Progress, Stage
 from cochef.web.study import Study
 
 NOBODY = "stay"  # the agent that stands in the tutorial's kitchen
+UNKNOWN = -1  # the lag of a tick that the page did not report
 _VALUE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -81,12 +82,12 @@ class GameStart:
 
 @dataclass(frozen=True)
 class Steps:
-    """Joint actions from a tick on, and how late the page drew each tick in milliseconds (-1: not known)."""
+    """Joint actions from a tick on; with them, how late the page drew ticks that it reported in the meantime."""
 
     game: int
     first: int
     actions: tuple[tuple[int, int], ...]
-    lags: tuple[int, ...] = ()
+    lags: tuple[tuple[int, int], ...] = ()  # (tick, milliseconds); the tick may be one of an earlier batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ class StoredGame:
     start: GameStart
     configuration: str
     actions: np.ndarray  # [ticks, 2]
-    lags: tuple[int, ...]
+    lags: tuple[int, ...]  # milliseconds until the page had drawn each tick, or UNKNOWN
     began: float
     finished: float | None
     ended: Ended | None

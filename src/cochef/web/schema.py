@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from cochef.errors import InputError
 
-VERSION = "1"
+VERSION = "2"
 _WRITERS = 0x636F6B65  # the lock that whoever writes into a PostgreSQL database holds
 
 METADATA = sql.MetaData()
@@ -111,7 +111,7 @@ STEPS = sql.Table(
     sql.Column("game", _Whole, sql.ForeignKey("games.number"), primary_key=True),
     sql.Column("first", _Whole, primary_key=True),
     sql.Column("actions", sql.LargeBinary, nullable=False),  # a byte a tick: 6 * action of seat 0 + action of seat 1
-    sql.Column("lags", _Text, nullable=False),  # a JSON list
+    sql.Column("lags", _Text, nullable=False),  # [[tick, ms], ...] as JSON: reported since the last batch, of any ticks
 )
 
 OF_PARTICIPANT = (IDENTITIES, ANSWERS, RANKINGS, COMMENTS, GAMES, PARTICIPANTS)  # in an order that can be deleted

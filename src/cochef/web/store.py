@@ -21,7 +21,7 @@ from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Action
 from cochef.web import assignment, schema
 from cochef.web.progress import Answers, Deed, Judged, Progress, Stage, advance, beginning
-from cochef.web.records import Ended, GameStart, Identity, Participant, Phase, Steps, StoredGame
+from cochef.web.records import UNKNOWN, Ended, GameStart, Identity, Participant, Phase, Steps, StoredGame
 from cochef.web.schema import COMMENTS, CONFIGURATIONS, GAMES, IDENTITIES, META, PARTICIPANTS, RANKINGS, STEPS
 from cochef.web.study import Study, from_configuration
 
@@ -34,6 +34,16 @@ class StudyFullError(InputError):
 
 class UnknownLinkError(InputError):
     """A link that nobody was given."""
+
+
+def holds_study(url: str) -> bool:
+    """Whether a study is in a database; what it says stays as it is."""
+    engine = schema.connect(url)
+    try:
+        with engine.begin() as connection:
+            return bool(connection.scalar(sql.select(sql.exists().where(META.c.key == "configuration"))))
+    finally:
+        engine.dispose()
 
 
 class Store:
@@ -368,6 +378,15 @@ def _json(value: str | int | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
+def _lags(ticks: int, reported: Sequence[Sequence[tuple[int, int]]]) -> tuple[int, ...]:
+    """The lag of every tick, from what pages reported in batches."""
+    lags = [UNKNOWN] * ticks
+    for tick, lag in (pair for batch in reported for pair in batch):
+        if tick < ticks:
+            lags[tick] = lag
+    return tuple(lags)
+
+
 def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> StoredGame:
     taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
     same = ("participant", "agent", "loaded", "seat", "layout", "seed", "ticks")
@@ -383,7 +402,7 @@ def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> 
         start=start,
         configuration=row["configuration"],
         actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
-        lags=tuple(lag for part in steps for lag in json.loads(part["lags"])),
+        lags=_lags(len(taken), [json.loads(part["lags"]) for part in steps]),
         began=row["began"],
         finished=row["finished"],
         ended=Ended(row["ended"]) if row["ended"] else None,
