@@ -86,6 +86,26 @@ def test_a_game_restored_from_its_actions_goes_on_as_if_nothing_had_happened(roo
     assert [one.actions for one in later] == [one.actions for one in whole[1][30:]]
 
 
+def test_ticks_played_in_one_go_are_the_same_ticks(room):
+    slots, lengths = [0, 1, 2], {0: 32, 1: 20, 2: 7}
+    whole = play(room, slots, 60)
+
+    def order(slot, tick):
+        return Order(
+            slot, whole[slot][tick].actions, True, slot % 3, slot % 2, 100 + slot, CIRCUIT.horizon, begins=tick == 0
+        )
+
+    ticks = [[order(slot, tick) for slot in slots if tick < lengths[slot]] for tick in range(32)]
+    for slot, happened in zip(slots, room.play(ticks), strict=True):
+        alone = whole[slot][: lengths[slot]]
+        assert happened.state == alone[-1].state
+        assert happened.reward == sum(one.reward for one in alone)
+        seat, tick = slot % 2, lengths[slot]
+        joint = (AGENT, person(tick, slot)) if seat == 0 else (person(tick, slot), AGENT)
+        after = room.tick([Order(slot, joint, True, slot % 3, seat, 100 + slot, CIRCUIT.horizon)])
+        assert after[0].actions == whole[slot][tick].actions  # and the agents remember the same
+
+
 @pytest.mark.parametrize("name", [*PARTNERS, "script:dish_everywhere", "script:onion_to_middle_counter"])
 def test_an_agent_sees_itself_and_the_other_but_no_seats(name):
     agent = load(name, CIRCUIT)

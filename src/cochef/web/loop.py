@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cochef.agents import names
 from cochef.errors import InputError
@@ -20,7 +20,7 @@ from cochef.kitchen.constants import SEATS
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import start
 from cochef.kitchen.text import to_json
-from cochef.web.room import AGENT, Happened, Order, Room
+from cochef.web.room import AGENT, AT_ONCE, Happened, Order, Room
 from cochef.web.session import Game, Joint, Setup
 
 REMEMBERED = 20_000  # ticks whose punctuality is kept
@@ -106,6 +106,21 @@ class Table:
         self.game = self.game.advance(happened.reward)
         self.state = happened.state
 
+    def again(self) -> list[Order]:
+        """The next ticks that were played before; the game is past them then, but for what they earn."""
+        orders = []
+        while self.replayed and len(orders) < AT_ONCE:
+            orders.append(self.order(self.replayed.popleft()))
+            self.game = self.game.advance(0.0)
+        return orders
+
+    def happened_again(self, happened: Happened) -> None:
+        """Take note of what those ticks earned, and where they led."""
+        self.game = replace(self.game, score=self.game.score + happened.reward)
+        self.state = happened.state
+        if not self.replayed:
+            self.caught_up.set()
+
 
 @dataclass
 class Punctuality:
@@ -189,15 +204,14 @@ class Loop:
         self.punctuality.took.append(self._clock() - now)
 
     def catch_up(self) -> bool:
-        """Play one more of the earlier ticks in every game that has some left; whether there were any."""
+        """Play some more of the earlier ticks in every game that has any left; whether there were any."""
         behind = [table for table in self._tables if table.replayed]
         for room in dict.fromkeys(table.room for table in behind):
             here = [table for table in behind if table.room is room]
-            orders = [table.order(table.replayed.popleft()) for table in here]
-            for table, happened in zip(here, room.tick(orders), strict=True):
-                table.happen(happened)
-                if not table.replayed:
-                    table.caught_up.set()
+            orders = [table.again() for table in here]
+            ticks = [[own[n] for own in orders if n < len(own)] for n in range(max(map(len, orders)))]
+            for table, happened in zip(here, room.play(ticks), strict=True):
+                table.happened_again(happened)
         return bool(behind)
 
     async def run(self) -> None:

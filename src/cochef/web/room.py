@@ -1,7 +1,8 @@
 """A room: all games in one kitchen, stepped together by one compiled program with a fixed number of slots.
 
-States and the agents' memories stay inside; a tick takes one order a slot and gives what happened. Nothing is compiled
-after a room has been opened.
+States and the agents' memories stay inside; a tick takes one order a slot and gives what happened. The program plays
+as many ticks as it is told, so that a game that was interrupted is soon where it was. Nothing is compiled after a room
+has been opened.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
 
 from cochef.agents.agent import Agent, Memory
-from cochef.kitchen.constants import SEATS, Action
+from cochef.kitchen.constants import SEATS, Action, Event
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import Chef, State, start
@@ -28,6 +29,7 @@ from cochef.web.session import Joint
 Number = Integer[Array | np.ndarray | np.int32, ""]
 
 AGENT = -1  # in place of an action: whatever the agent chooses
+AT_ONCE = 32  # ticks that a room plays at most in one go
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,16 @@ class Happened:
 
 @pytree
 class _Orders:
-    """The orders of all slots."""
+    """The orders of all slots, in one tick or in several."""
 
-    actions: Int[Array | np.ndarray, "*slots 2"]
-    thinks: Bool[Array | np.ndarray, "*slots"]
-    agent: Int[Array | np.ndarray, "*slots"]
-    seat: Int[Array | np.ndarray, "*slots"]
-    seed: UInt32[Array | np.ndarray, "*slots"]
-    ticks: Int[Array | np.ndarray, "*slots"]
-    begins: Bool[Array | np.ndarray, "*slots"]
-    runs: Bool[Array | np.ndarray, "*slots"]
+    actions: Int[Array | np.ndarray, "*ticks slots 2"]
+    thinks: Bool[Array | np.ndarray, "*ticks slots"]
+    agent: Int[Array | np.ndarray, "*ticks slots"]
+    seat: Int[Array | np.ndarray, "*ticks slots"]
+    seed: UInt32[Array | np.ndarray, "*ticks slots"]
+    ticks: Int[Array | np.ndarray, "*ticks slots"]
+    begins: Bool[Array | np.ndarray, "*ticks slots"]
+    runs: Bool[Array | np.ndarray, "*ticks slots"]
 
 
 class Room:
@@ -81,7 +83,12 @@ class Room:
         memories = tuple(agent.begin(_key(np.int32(0), np.int32(0))) for agent in self._agents)
         self._carry = jax.tree.map(lambda leaf: np.stack([np.asarray(leaf)] * slots), (state, memories))
         self._program = programs.compiled(
-            partial(_tick, layout), f"{layout} {list(agents)}", self._agents, self._carry, _pack([], slots)
+            partial(_play, layout),
+            f"{layout} {list(agents)}",
+            self._agents,
+            self._carry,
+            _pack([], slots),
+            np.int32(0),
         )
         self._form = jax.tree.structure(self._carry)
 
@@ -91,9 +98,18 @@ class Room:
 
     def tick(self, orders: Sequence[Order]) -> list[Happened]:
         """Advance the ordered slots one tick; what happened in each of them."""
-        *carry, actions, events, rewards = self._program(self._agents, self._carry, _pack(orders, self.slots))
+        return self.play([orders])
+
+    def play(self, ticks: Sequence[Sequence[Order]]) -> list[Happened]:
+        """Advance the ordered slots by up to `AT_ONCE` ticks; what happened in each slot of the first of them.
+
+        Rewards are those of all its ticks, actions and events those of the last one, and the state is that at the end.
+        """
+        *carry, actions, events, rewards = self._program(
+            self._agents, self._carry, _pack(ticks, self.slots), np.int32(len(ticks))
+        )
         self._carry = jax.tree.unflatten(self._form, carry)
-        rows = [order.slot for order in orders]
+        rows = [order.slot for order in ticks[0]]
         states = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], self._carry[0])
         joint, events, rewards = (np.asarray(part)[rows] for part in (actions, events, rewards))
         tables = each_to_json(self.layout, states)
@@ -103,13 +119,15 @@ class Room:
         ]
 
 
-def _pack(orders: Sequence[Order], slots: int) -> _Orders:
+def _pack(ticks: Sequence[Sequence[Order]], slots: int) -> _Orders:
+    orders = [order for some in ticks for order in some]
+    numbers = np.array([number for number, some in enumerate(ticks) for _ in some], np.int32)
     rows = np.array([order.slot for order in orders], np.int32)
 
     def column(values: Sequence[Any], kind: Any, *shape: int) -> np.ndarray:  # noqa: ANN401
-        full = np.zeros((slots, *shape), kind)
+        full = np.zeros((AT_ONCE, slots, *shape), kind)
         if len(rows):
-            full[rows] = values
+            full[numbers, rows] = values
         return full
 
     return _Orders(
@@ -124,12 +142,31 @@ def _pack(orders: Sequence[Order], slots: int) -> _Orders:
     )
 
 
-def _tick(
-    layout: Layout, agents: tuple[Agent, ...], carry: tuple[State, tuple[Memory, ...]], orders: _Orders
-) -> tuple[
-    tuple[State, tuple[Memory, ...]],
-    tuple[Int[Array, "slots 2"], Bool[Array, "slots 2 events"], Float[Array, " slots"]],
-]:
+_Carry = tuple[State, tuple[Memory, ...]]
+_Outcome = tuple[Int[Array, "slots 2"], Bool[Array, "slots 2 events"], Float[Array, " slots"]]
+
+
+def _play(
+    layout: Layout, agents: tuple[Agent, ...], carry: _Carry, orders: _Orders, ticks: Number
+) -> tuple[_Carry, _Outcome]:
+    """So many ticks of all slots: what the last one brought about, and the rewards of all."""
+    slots = orders.runs.shape[-1]
+
+    def one(number: Int[Array, ""], now: tuple[_Carry, _Outcome]) -> tuple[_Carry, _Outcome]:
+        carry, (_, _, earned) = now
+        own = jax.tree.map(lambda leaf: leaf[number], orders)
+        carry, (joint, events, rewards) = _tick(layout, agents, carry, own)
+        return carry, (joint, events, earned + jnp.where(own.runs, rewards, 0.0))
+
+    nothing = (
+        jnp.zeros((slots, SEATS), jnp.int32),
+        jnp.zeros((slots, SEATS, len(Event)), jnp.bool_),
+        jnp.zeros(slots, jnp.float32),
+    )
+    return jax.lax.fori_loop(0, ticks, one, (carry, nothing))
+
+
+def _tick(layout: Layout, agents: tuple[Agent, ...], carry: _Carry, orders: _Orders) -> tuple[_Carry, _Outcome]:
     """One tick of all slots; agents that nobody asks are not computed."""
     states, memories = carry
     fresh = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(orders.runs), *leaf.shape)), start(layout))
