@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.evaluation.behaviours import OBSERVING, counted_events, counts, own_share, self_cooking, self_delivery
+from cochef.evaluation.behaviours import OBSERVING, counts, own_share, self_cooking, self_delivery
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.dynamics import step
+from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.text import from_json
 from cochef.rollout import Step
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,8 @@ def test_the_report_has_tables_curves_and_films_that_exist(finished, kitchen):
         assert (report / name).stat().st_size > 0 and name in document
     rows = json.loads((report / "tables.json").read_text())
     assert {(row["agent"], row["seat"]) for row in rows} == {(a, s) for a in ("hsp", "fcp") for s in (None, 0, 1)}
+    assert f"--layout {report / 'kitchen.toml'}" in document  # a kitchen of one's own, as it was
+    assert layouts.get(str(report / "kitchen.toml")).fingerprint == layouts.get(str(kitchen)).fingerprint
 
 
 def test_the_pool_of_hsp_has_biased_policies_and_three_levels_of_mep(finished, kitchen):
@@ -143,8 +146,9 @@ def test_near_duplicates_are_counted():
         (("xyz",), "smoke", {}, "xyz"),
         (("hsp",), "huge", {}, "unknown preset 'huge'"),
         (("hsp",), "smoke", {"seeds": 0}, "seeds is 0"),
+        (("sp",), "smoke", {"seeds": 0}, "seeds is 0"),
         (("hsp",), "smoke", {"sampling": "rare"}, "sampling is 'rare'"),
-        (("hsp",), "smoke", {"kept": 3}, "kept is 3; it takes a whole number up to 2"),
+        (("hsp",), "smoke", {"kept": 3}, "kept is 3; it takes a whole number from 1 to 2"),
         (("hsp",), "smoke", {"mep": -1}, "mep is -1"),
         (("fcp",), "smoke", {"policies": 0}, "policies is 0"),
         (("fcp",), "smoke", {"kitchens": 0}, "kitchens is 0"),
@@ -245,3 +249,15 @@ def test_the_helping_reward_ends_as_the_kitchen_has_it():
 def test_self_play_agents_are_those_of_fcps_population():
     needs = pipeline.jobs(layouts.get("cramped_room"), ("sp", "fcp")).needs
     assert needs["sp-agents"].address == needs["fcp-population"].address
+
+
+def test_a_kitchen_with_longer_episodes_and_other_helping_rewards_make_other_jobs():
+    layout = layouts.get("cramped_room")
+    plain = pipeline.jobs(layout, ("hsp",), "smoke")
+    longer = pipeline.jobs(replace(layout, horizon=500), ("hsp",), "smoke")
+    helped = pipeline.jobs(layout, ("hsp",), "smoke", changes=Changes(biased_shaping="constant"))
+    for other in (longer, helped):
+        for name in ("hsp-population", "hsp-pool", "hsp-agents", "hsp-measured"):
+            assert other.needs[name].address != plain.needs[name].address
+    assert helped.needs["hsp-mep"].address == plain.needs["hsp-mep"].address
+    assert helped.needs["hsp-population"].task.population.biased_shaping.value == "constant"

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from cochef.errors import InputError
-from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
-from cochef.methods.diversity import compared_events, event_diversity, select
+from cochef.methods.diversity import event_diversity, select
 
 
 def counts(seed, policies=9, events=4):
@@ -70,9 +68,3 @@ def test_an_event_that_nobody_causes_changes_nothing():
 def test_keeping_none_or_more_than_there_are_is_an_error(keep):
     with pytest.raises(InputError, match="keep is"):
         select(counts(0), keep, 0)
-
-
-def test_policies_are_compared_by_the_events_of_the_older_engine_in_onion_kitchens_and_by_21_elsewhere():
-    assert len(compared_events(layouts.get("coordination_ring"))) == 12
-    assert len(compared_events(layouts.get("many_orders"))) == 21
-    assert Event.USEFUL_TOMATO_PICKUP not in compared_events(layouts.get("distant_tomato"))

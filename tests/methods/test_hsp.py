@@ -54,6 +54,6 @@ def test_the_biased_role_wants_its_hidden_reward_and_its_partner_the_task(shapin
     assert np.array_equal(utility.events[:, BIASED], weights[:, :-1] + constant)
     assert np.array_equal(utility.order[:, BIASED], weights[:, -1])
     assert (utility.shaping[:, BIASED] == annealed).all()
-    assert (utility.events[:, PARTNER] == 0).all()
+    assert (utility.events[:, PARTNER] == constant).all()
     assert (utility.order[:, PARTNER] == 1).all()
-    assert (utility.shaping[:, PARTNER] == helping).all()
+    assert (utility.shaping[:, PARTNER] == helping - constant).all()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 
 from cochef.cli.seeds import check_seed
-from cochef.experiments.presets import Method, PresetName
+from cochef.experiments.presets import Method, PresetName, Shaping
 from cochef.files import claim_directory
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Train:
     """Environment steps for each; the preset's number if not given."""
     rewards: Path | None = None
     """A TOML file with own sets of hidden rewards and helping rewards (docs/training.md)."""
-    biased_shaping: Literal["none", "annealed", "constant"] = "none"
+    biased_shaping: Shaping = "none"
     """What helps the biased policies of hsp to learn; the paper gives them nothing."""
     out: Path | None = None
     """Directory of the run; runs/METHOD-LAYOUT-PRESET-SEED if not given."""

@@ -5,7 +5,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Event
-from cochef.kitchen.episodes import reference_events
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
 from cochef.kitchen.pots import is_lit
@@ -128,13 +127,6 @@ def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
         "idle": behaviour.idle,
     }
     return {name: np.asarray(column) for name, column in columns.items()}
-
-
-def counted_events(layout: Layout) -> tuple[Event, ...]:
-    """The events by which behaviour is compared: the paper's 12 where nobody has tomatoes, its 21 elsewhere."""
-    known = reference_events(layout)
-    tomatoes = any(order.contents[1] for order in layout.orders)
-    return tuple(event for event in Event if event.label in known and (tomatoes or "TOMATO" not in event.name))
 
 
 def own_share(counts: np.ndarray) -> np.ndarray:

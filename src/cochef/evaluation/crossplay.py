@@ -12,10 +12,11 @@ import numpy as np
 import cochef
 from cochef.agents import names, scripted, shipped
 from cochef.errors import InputError
-from cochef.evaluation.behaviours import OBSERVING, Behaviour, counted_events, counts
+from cochef.evaluation.behaviours import OBSERVING, Behaviour, counts
 from cochef.evaluation.records import Records, joined
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
+from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.layout import Layout
 from cochef.learning import utilities
 from cochef.rollout import watch

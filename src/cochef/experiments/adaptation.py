@@ -85,6 +85,7 @@ def train(
     about = adaptation.about | {
         "layout": layout.name,
         "fingerprint": layout.fingerprint,
+        "horizon": layout.horizon,
         "pool": [member.name for member in files.members],
         "pool_sha256": hashlib.sha256((files.directory / INDEX).read_bytes()).hexdigest(),
     }

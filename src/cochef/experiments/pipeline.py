@@ -20,6 +20,7 @@ from cochef.experiments.results import WriteReport
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, utilities
 from cochef.learning.utilities import Rewards
+from cochef.methods.hsp import BiasedShaping
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,10 @@ class _Plan:
         return f"{method}-{self.layout.name}"
 
     def population(self, method: str, members: int) -> Job:
-        grown = populations.population(method, self.layout, self.preset, self.seed, members, rewards=self.rewards)
+        shaping = BiasedShaping(self.settings.biased_shaping if method == "hsp" else "none")
+        grown = populations.population(
+            method, self.layout, self.preset, self.seed, members, rewards=self.rewards, biased_shaping=shaping
+        )
         return Job(TrainPopulation(grown), self.label(method))
 
     def measured(self, method: str, agents: Job) -> Job:

@@ -16,6 +16,7 @@ from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
 from cochef.files import write_whole
 from cochef.kitchen.constants import Event
+from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, snapshots
 from cochef.learning.utilities import ORDER
@@ -86,7 +87,7 @@ def filtered(biased: Path, layout: Layout, *, keep: int | None, episodes: int, s
     """The biased policies of a run with what they do, and which of them to keep."""
     _, pairs, _ = preferences.read_pairs(biased, layout)
     tally = preferences.event_counts(layout, pairs, seed, episodes)
-    events = diversity.compared_events(layout)
+    events = counted_events(layout)
     counts = np.asarray(tally.events[:, 0], float)
     chosen = range(len(pairs)) if keep is None else diversity.select(counts[:, list(events)], keep, seed).tolist()
     return Filter(
@@ -177,6 +178,6 @@ def event_table(
     files: PoolFiles,
 ) -> tuple[Float[np.ndarray, "policies events"], tuple[str, ...], list[Mapping[str, float]]]:
     """The events by which policies are told apart, how often everybody causes them, and what everybody likes."""
-    events = tuple(event.label for event in diversity.compared_events(files.layout))
+    events = tuple(event.label for event in counted_events(files.layout))
     counts = np.array([[member.events.get(event, 0.0) for event in events] for member in files.members])
     return counts, events, [{ORDER: 1.0} if member.hidden is None else member.hidden for member in files.members]

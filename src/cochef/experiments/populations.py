@@ -60,6 +60,7 @@ class Population:
             "method": self.method,
             "layout": self.layout.name,
             "fingerprint": self.layout.fingerprint,
+            "horizon": self.layout.horizon,
             "preset": self.preset,
             "seed": self.seed,
             "members": self.members,

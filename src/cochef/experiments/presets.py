@@ -16,6 +16,8 @@ RUN_METHODS: tuple[str, ...] = get_args(RunMethod)
 
 PoolName = Literal["paper", "no-mep", "no-filter", "double"]
 
+Shaping = Literal["none", "annealed", "constant"]
+
 PresetName = Literal["smoke", "quick", "laptop", "paper"]
 
 
@@ -45,6 +47,8 @@ class Preset:
     """MEP policies, three levels of each, in the pool of HSP."""
     episodes: int = 100
     """Episodes of a pair in a seat, when policies are counted and agents are measured."""
+    biased_shaping: Shaping = "none"
+    """What helps biased policies to learn."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ class Changes:
     """How agents meet the policies of a pool."""
     kitchens: int | None = None
     """Kitchens in which an agent plays at once."""
+    biased_shaping: Shaping | None = None
+    """What helps biased policies to learn: nothing, a helping reward that fades, or one that stays for both."""
 
     def of(self, preset: "Preset") -> "Preset":
         """The preset with these changes."""
@@ -77,9 +83,11 @@ class Changes:
         if self.pool == "no-mep":
             mep = 0
         kept, mep = kept and min(factor * kept, most), factor * mep
-        for name, value, top in (("policies", self.policies, 1000), ("kept", self.kept, most), ("mep", self.mep, 1000)):
-            if value is not None and not (0 if name == "mep" else 1) <= value <= top:
-                raise InputError(f"{name} is {shown(value)}; it takes a whole number up to {top}")
+        limits = {"policies": (1, 1000), "kept": (1, most), "mep": (0, 1000), "seeds": (1, 1000)}
+        for name, (least, top) in limits.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= top:
+                raise InputError(f"{name} is {shown(value)}; it takes a whole number from {least} to {top}")
         members = {
             method: number if method in ("hsp", "selfplay") else self.policies or factor * number
             for method, number in preset.members.items()
@@ -89,7 +97,8 @@ class Changes:
         seeds = stage.seeds if self.seeds is None else self.seeds
         stage = replace(stage, training=training, seeds=seeds, sampling=self.sampling or stage.sampling)
         kept, mep = kept if self.kept is None else self.kept, mep if self.mep is None else self.mep
-        return replace(preset, members=members, kept=kept, mep=mep, adaptive=stage)
+        shaping = self.biased_shaping or preset.biased_shaping
+        return replace(preset, members=members, kept=kept, mep=mep, adaptive=stage, biased_shaping=shaping)
 
 
 AS_IT_IS = Changes()

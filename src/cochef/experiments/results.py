@@ -22,12 +22,13 @@ from cochef.experiments.adaptation import PARTNERS
 from cochef.experiments.jobs import Place, seconds
 from cochef.experiments.populations import CURVES
 from cochef.files import write_whole
-from cochef.kitchen import render
+from cochef.kitchen import layouts, render
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
 from cochef.rollout import record
 
 TABLES = "tables.json"
+KITCHEN = "kitchen.toml"  # a kitchen of one's own
 LAST = 20  # iterations at the end of training over which returns are averaged
 FILM_STEPS = 200
 FILM_TILE = 48
@@ -53,7 +54,9 @@ class WriteReport:
         keep_compiled()
         found = scores(place.needs, self.methods)
         overview = score_table(found, self.layout)
-        beside = published.comparison(found, self.layout.name, f"{self.layout.name}: next to the paper's figures")
+        ships = layouts.is_shipped(self.layout, self.layout.name)
+        title = f"{self.layout.name}: next to the paper's figures"
+        beside = published.comparison(found, self.layout.name, title) if ships else None
         seeds = len(np.unique(found["agent_seed"]))
         blocks: list[Block] = [
             Paragraph(
@@ -71,7 +74,10 @@ class WriteReport:
             tables.details(found, "by seat"),
             self._times(place),
         ]
-        command = watch_command(self.layout.name, place.needs[f"{self.methods[0]}-agents"], telling(found)[0])
+        kitchen = self.layout.name if ships else str(place.directory / KITCHEN)
+        if not ships:
+            write_whole(Path(kitchen), layouts.to_toml(self.layout).encode())
+        command = watch_command(kitchen, place.needs[f"{self.methods[0]}-agents"], telling(found)[0])
         blocks += [Heading("Look for yourself"), Command(command)]
         Report(f"{self.layout.name}: {', '.join(self.methods)}", blocks).write(place.directory)
         write_whole(place.directory / TABLES, (json.dumps(_numbers(found), indent=1) + "\n").encode())

@@ -28,9 +28,10 @@ def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, 
     agents, measured = (store.directory(needs[f"{method}-{name}"]) for name in ("agents", "measured"))
     if not (measured / jobs.DONE).exists():
         raise InputError(f"{measured}: not finished; `cochef run` with the same options goes on with it")
-    returns = np.mean([line["task"] for line in runs.metrics(agents)[-LAST:]], axis=0)
-    best = int(returns.argmax())
     found, _ = records.read(measured)
+    candidates = len(np.unique(found["agent_seed"]))  # those that were measured, from the first
+    returns = np.mean([line["task"] for line in runs.metrics(agents)[-LAST:]], axis=0)[:candidates]
+    best = int(returns.argmax())
     own = found.where(found["agent_seed"] == best)
     figures = {partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()}
     card, tensors = storage.read(agents / runs.AGENTS / f"{best:02}{storage.SUFFIX}")

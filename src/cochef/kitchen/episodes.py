@@ -75,6 +75,13 @@ def reference_events(layout: Layout) -> frozenset[str]:
     return frozenset(event.label for event in Event if event not in unknown)
 
 
+def counted_events(layout: Layout) -> tuple[Event, ...]:
+    """The events by which behaviour is compared: the paper's 12 where nobody has tomatoes, its 21 elsewhere."""
+    known = reference_events(layout)
+    tomatoes = any(order.contents[1] for order in layout.orders)
+    return tuple(event for event in Event if event.label in known and (tomatoes or "TOMATO" not in event.name))
+
+
 def read(path: Path) -> Iterator[Episode]:
     """The episodes in a file, one a line."""
     opener = gzip.open if path.suffix == ".gz" else open

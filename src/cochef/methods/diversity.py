@@ -4,36 +4,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from cochef.errors import InputError
-from cochef.kitchen.constants import Event
-from cochef.kitchen.layout import Layout
-
-_SHAPING_ONLY = {Event.TOMATO_IN_EMPTY_POT, Event.OPTIMAL_TOMATO_PLACEMENT, Event.USEFUL_TOMATO_PICKUP}
-_OLDER_ENGINE = (
-    Event.PUT_ONION_ON_COUNTER,
-    Event.PUT_DISH_ON_COUNTER,
-    Event.PUT_SOUP_ON_COUNTER,
-    Event.PICKUP_ONION_FROM_COUNTER,
-    Event.PICKUP_DISH_FROM_COUNTER,
-    Event.PICKUP_SOUP_FROM_COUNTER,
-    Event.PICKUP_ONION_FROM_DISPENSER,
-    Event.PICKUP_DISH_FROM_DISPENSER,
-    Event.USEFUL_DISH_PICKUP,
-    Event.SOUP_PICKUP,
-    Event.PLACEMENT_IN_POT,
-    Event.DELIVERY,
-)
 
 Counts = Float[np.ndarray, "policies events"]
-
-
-def compared_events(layout: Layout) -> tuple[Event, ...]:
-    """The events by which policies are told apart: without tomatoes those of the older engine, else all but shaping's.
-
-    In an onion kitchen a single placement would otherwise count four times.
-    """
-    if any(order.contents[1] for order in layout.orders):
-        return tuple(event for event in Event if event not in _SHAPING_ONLY)
-    return _OLDER_ENGINE
 
 
 def distances(counts: Counts) -> Float[np.ndarray, "policies policies"]:

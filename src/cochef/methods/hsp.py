@@ -24,11 +24,14 @@ BIASED, PARTNER = range(2)  # the roles
 
 
 class BiasedShaping(Enum):
-    """What helps the biased policy to learn: nothing (as the paper says), or what the released code gives both."""
+    """What helps the biased policy to learn; without a word its partner has a helping reward that fades."""
 
     NONE = "none"
+    """Nothing, as the paper says."""
     ANNEALED = "annealed"
+    """The same as its partner."""
     CONSTANT = "constant"
+    """A helping reward that does not fade, for both, as in the released code."""
 
 
 def draw(rewards: Rewards, members: int, seed: int) -> np.ndarray:
@@ -57,8 +60,8 @@ def population(
     constant = helping if shaping is BiasedShaping.CONSTANT else 0.0
     annealed = helping if shaping is BiasedShaping.ANNEALED else 0.0
     utility = Utility(
-        events=task.events.at[:, BIASED].set(weights[:, :-1] + constant),
+        events=task.events.at[:, BIASED].set(weights[:, :-1]) + constant,
         order=task.order.at[:, BIASED].set(weights[:, -1]),
-        shaping=task.shaping.at[:, BIASED].set(annealed),
+        shaping=task.shaping.at[:, BIASED].set(annealed) * (shaping is not BiasedShaping.CONSTANT),
     )
     return Trainer(KitchenGame(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed))
