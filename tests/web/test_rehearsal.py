@@ -11,7 +11,7 @@ from cochef.cli.main import main
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import rehearse, study
-from cochef.web.bots import Bot, Diary, _enter
+from cochef.web.bots import Bot, Diary, _enter, minds
 from cochef.web.progress import Stage
 from cochef.web.records import Identity, Phase
 from cochef.web.store import Store
@@ -125,6 +125,14 @@ def test_a_store_in_which_nobody_has_finished_is_a_problem(tmp_path):
     store.close()
 
 
+def test_bots_play_as_clones_of_people_only_in_the_kitchen_of_those_people(tmp_path):
+    same, other = tmp_path / "mine.toml", tmp_path / "coordination_ring.toml"
+    same.write_text(layouts.to_toml(layouts.get("coordination_ring")), "utf-8")
+    other.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
+    assert "human-proxy:coordination_ring" in [mind.agent for mind in minds(layouts.get(str(same)))]
+    assert not [mind.agent for mind in minds(layouts.get(str(other))) if "coordination_ring" in mind.agent]
+
+
 def test_a_bot_gives_up_where_no_server_is():
     bot = Bot(f"http://127.0.0.1:{rehearse.free_port()}", "lonely", [layouts.get("cramped_room")])
     with pytest.raises(InputError, match="lonely: no word from"):
@@ -162,6 +170,27 @@ def test_the_command_line_makes_links_that_let_one_in(cochef, tmp_path):
         assert link.startswith("https://lab/join/")
         store.join(Identity("link", link.removeprefix("https://lab/join/")), 1.0, create=False)
     assert len(store.participants()) == 3
+    store.close()
+
+
+def test_links_for_a_study_that_is_being_served_leave_it_as_it_is(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    store = Store.open(database, small_study())
+    assert cochef("study", "invite", "paper", "--database", database)[0] == 0
+    assert Store.existing(database).study == store.study
+    assert len(store.configurations()) == 1
+    store.join(Identity("prolific", "someone"), 1.0)
+    assert cochef("study", "invite", "paper", "--database", database)[0] == 0
+    store.close()
+
+
+def test_a_rehearsal_leaves_a_database_that_holds_a_study_as_it_is(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    store = Store.open(database, small_study())
+    code, text = cochef("study", "rehearse", "paper", "--participants", 1, "--database", database)
+    assert code == 2
+    assert "holds a study already; give an empty database for a rehearsal" in text
+    assert Store.existing(database).study == store.study
     store.close()
 
 

@@ -128,6 +128,16 @@ def test_a_mistake_in_a_study_file_is_named(old, new, complaint):
     assert complaint in str(error.value)
 
 
+def test_two_kitchens_of_one_name_are_refused(tmp_path):
+    own = tmp_path / "coordination_ring.toml"
+    own.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
+    complaint = "are both called 'coordination_ring'; rename one of the files"
+    with pytest.raises(InputError, match=f"mine: coordination_ring and {own} {complaint}"):
+        study.parse(PAPER.replace("[layouts.many_orders]", f"[layouts.'{own}']"), "mine")
+    with pytest.raises(InputError, match=f"mine: coordination_ring and {own} {complaint}"):
+        study.parse(PAPER.replace('"cramped_room"', f"'{own}'"), "mine")
+
+
 def test_an_agent_that_cannot_be_loaded_is_named_with_its_kitchen():
     broken = study.parse(PAPER.replace('FCP = "script:onion_everywhere"', 'FCP = "script:tomato_placement"'), "mine")
     with pytest.raises(InputError, match="agent 'FCP' in coordination_ring: script 'tomato_placement' makes no sense"):

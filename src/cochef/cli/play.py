@@ -39,12 +39,12 @@ class Play:
         if not 1 <= self.capacity <= 1000:
             raise InputError(f"capacity {self.capacity}; allowed: 1 to 1000")
         try:
-            from cochef.web import partners, server
+            from cochef.web import kitchens, partners, server
         except ImportError as error:
             raise InputError(f"{error.name} is not installed; run: pip install 'cochef[web]'") from error
         from cochef.kitchen import layouts
 
-        kitchens = [layouts.get(name) for name in self.layouts or layouts.names()]
+        offered = kitchens.named(self.layouts or layouts.names())
         files = [*partners.check_files(self.agents), *partners.find_files()]
         server.check_port(self.host, self.port)
         address = f"http://{'localhost' if self.host in ('127.0.0.1', '0.0.0.0') else self.host}:{self.port}/"
@@ -53,5 +53,5 @@ class Play:
             opening = Timer(1.0, webbrowser.open, [address])
             opening.daemon = True
             opening.start()
-        server.serve_play(kitchens, files, host=self.host, port=self.port, capacity=self.capacity)
+        server.serve_play(offered, files, host=self.host, port=self.port, capacity=self.capacity)
         return 0

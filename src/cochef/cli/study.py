@@ -4,7 +4,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 from rich.console import Console
@@ -12,9 +12,6 @@ from rich.table import Column, Table
 
 from cochef.errors import InputError
 from cochef.files import claim_directory
-
-if TYPE_CHECKING:
-    from cochef.web.study import Study
 
 PASSWORD = "COCHEF_PASSWORD"
 DATABASE = "sqlite:///study.db"
@@ -78,7 +75,9 @@ class Serve:
     capacity: int = 64
     """How many people may play at the same time; more are asked to come back later."""
     open_door: bool = False
-    """Let anybody in who opens the page, without a link or PROLIFIC_PID."""
+    """Let anybody in who opens the page without a link."""
+    prolific: bool = False
+    """Let anybody in who comes from Prolific, that is, with a PROLIFIC_PID that is not known yet."""
     set: tuple[str, ...] = ()
     """Change numbers of the study for a trial, such as game_ticks=40."""
 
@@ -103,16 +102,17 @@ class Serve:
             password=password,
             capacity=self.capacity,
             open_door=self.open_door,
+            prolific=self.prolific,
         )
         return 0
 
 
 @dataclass
 class Invite:
-    """Make random links, each for one participant."""
+    """Make random links, each for one participant. A database that holds a study already keeps it as it is."""
 
     study: StudyName
-    """A study file (.toml), or the name of one that ships: paper."""
+    """A study file (.toml), or the name of one that ships: paper; for a database that holds none yet."""
     number: int = 1
     """How many."""
     address: str = "http://127.0.0.1:8000"
@@ -124,11 +124,12 @@ class Invite:
         """Print a link a line."""
         _installed()
         from cochef.web import study
-        from cochef.web.store import Store
+        from cochef.web.store import Store, holds_study
 
         if not 1 <= self.number <= 10_000:
             raise InputError(f"number {self.number}; allowed: 1 to 10000")
-        store = Store.open(self.database, study.get(self.study))
+        found = study.get(self.study)
+        store = Store.existing(self.database) if holds_study(self.database) else Store.open(self.database, found)
         for link in store.invite(self.number):
             print(f"{self.address.rstrip('/')}/join/{link}")
         store.close()
@@ -158,7 +159,7 @@ class Rehearse:
         _installed()
         from cochef.compilation import keep_compiled
         from cochef.web import rehearse, study
-        from cochef.web.store import Store
+        from cochef.web.store import Store, holds_study
 
         numbers = (*(() if self.real_time else rehearse.QUICK), *self.set)
         found = study.with_numbers(study.get(self.study), numbers)
@@ -166,7 +167,8 @@ class Rehearse:
         number = wanted if self.participants is None else self.participants
         if not 1 <= number <= wanted:
             raise InputError(f"participants is {number}; this study takes 1 to {wanted}")
-        _check_fresh(self.database, found)
+        if holds_study(self.database):
+            raise InputError(f"{self.database} holds a study already; give an empty database for a rehearsal")
         keep_compiled()
         console = Console(highlight=False, soft_wrap=True)
         with console.status("getting ready"):
@@ -190,16 +192,6 @@ class Rehearse:
             + (f"{len(problems)} problems" if problems else "balanced, complete, and every game replays to its score")
         )
         return 1 if problems else 0
-
-
-def _check_fresh(database: str, found: "Study") -> None:
-    from cochef.web.store import Store
-
-    store = Store.open(database, found)
-    people = len(store.participants())
-    store.close()
-    if people:
-        raise InputError(f"{people} participants are in {database} already; give an empty database for a rehearsal")
 
 
 @dataclass

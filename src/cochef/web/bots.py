@@ -28,7 +28,7 @@ from cochef.agents.names import load
 from cochef.errors import InputError
 from cochef.kitchen.constants import Action
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.layouts import MAX_HORIZON
+from cochef.kitchen.layouts import MAX_HORIZON, is_shipped
 from cochef.kitchen.state import State, start
 from cochef.kitchen.text import from_json
 
@@ -94,8 +94,7 @@ def minds(layout: Layout) -> tuple[Mind, ...]:
     lasting = replace(layout, horizon=MAX_HORIZON)
     known = scripted.names_for(layout)
     names = [f"script:{name}" for name in _FAVOURITES if name in known][:1]
-    if layout.name in shipped.layouts_of("human-proxy"):
-        names.append(f"human-proxy:{layout.name}")
+    names += [f"human-proxy:{name}" for name in shipped.layouts_of("human-proxy") if is_shipped(layout, name)]
     return tuple(Mind(lasting, name) for name in names or ["random"])
 
 

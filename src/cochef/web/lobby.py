@@ -35,7 +35,7 @@ class Lobby:
         return [
             {
                 **art.describe(layout),
-                "about": layouts.about(name) if name in layouts.names() else "",
+                "about": layouts.about(name) if layouts.is_shipped(layout, name) else "",
                 "horizon": layout.horizon,
                 "partners": [vars(partner) for partner in offered(layout, self._files)],
             }

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from cochef.errors import InputError
-from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
-from cochef.web import export, replays
+from cochef.web import export, kitchens, replays
 from cochef.web.bots import Bot, Diary, minds
 from cochef.web.progress import Stage
 from cochef.web.records import Ended, Phase, StoredGame
@@ -42,9 +41,9 @@ def free_port() -> int:
 def launch(
     study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
 ) -> subprocess.Popen[bytes]:
-    """A server of a study in a process of its own, which does not answer yet."""
+    """A server of a study in a process of its own, which does not answer yet; bots come as if from Prolific."""
     command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve", study]
-    command += ["--database", database, "--port", str(port), "--capacity", str(capacity)]
+    command += ["--database", database, "--port", str(port), "--capacity", str(capacity), "--prolific"]
     return subprocess.Popen([*command, *(["--set", *numbers] if numbers else [])])
 
 
@@ -75,15 +74,15 @@ def await_answer(address: str, process: subprocess.Popen[bytes]) -> None:
 
 def practise(study: Study) -> None:
     """Have everything ready with which bots think in the kitchens of a study."""
-    for name in dict.fromkeys((study.tutorial_layout, *study.layouts)):
-        for mind in minds(layouts.get(name)):
+    for layout in kitchens.named([study.tutorial_layout, *study.layouts]):
+        for mind in minds(layout):
             mind.practise()
 
 
 async def take_part(address: str, study: Study, participants: int, patience: float = 300.0) -> list[Diary]:
     """Let bots go through a study at the same time; their diaries."""
-    kitchens = [layouts.get(name) for name in dict.fromkeys((study.tutorial_layout, *study.layouts))]
-    bots = [Bot(address, f"bot-{number:04d}", kitchens) for number in range(participants)]
+    known = kitchens.named([study.tutorial_layout, *study.layouts])
+    bots = [Bot(address, f"bot-{number:04d}", known) for number in range(participants)]
     return await asyncio.gather(*(bot.take_part(patience) for bot in bots))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -33,9 +34,9 @@ class Mismatch:
 
 
 def kitchens(store: Store) -> dict[tuple[str, str], Layout]:
-    """The kitchens of all games, by configuration and name: as they were when the game was played."""
+    """The kitchens of all games, by configuration and name in the study: as they were when the game was played."""
     return {
-        (configuration, name): layouts.parse(text, name)
+        (configuration, name): layouts.parse(text, Path(name).stem)
         for configuration, content in store.configurations().items()
         for name, text in content["kitchens"].items()
     }

@@ -12,9 +12,8 @@ from starlette.websockets import WebSocket
 
 from cochef.compilation import keep_compiled
 from cochef.errors import InputError
-from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
-from cochef.web import tickets
+from cochef.web import kitchens, tickets
 from cochef.web.admin import add_admin
 from cochef.web.app import COOKIE, new_app, notice, page, remember, welcome
 from cochef.web.desk import Desk
@@ -34,7 +33,7 @@ _MONTH = 30.0  # days
 
 
 def play_app(
-    kitchens: Sequence[Layout],
+    offered: Sequence[Layout],
     files: Sequence[AgentFile],
     *,
     capacity: int = CAPACITY,
@@ -42,12 +41,12 @@ def play_app(
 ) -> FastAPI:
     """Free play; only requests for one of the hosts are answered."""
     loop = Loop(Rooms(capacity), capacity)
-    lobby = Lobby(loop, kitchens, files)
+    lobby = Lobby(loop, offered, files)
 
     async def end() -> None:
         pass
 
-    app = new_app("CoChef", loop, kitchens, (), end, hosts)
+    app = new_app("CoChef", loop, offered, (), end, hosts)
     app.state.loop = loop
 
     @app.get("/")
@@ -70,13 +69,23 @@ def play_app(
 
 
 def study_app(
-    study: Study, store: Store, *, password: str | None = None, capacity: int = CAPACITY, open_door: bool = False
+    study: Study,
+    store: Store,
+    *,
+    password: str | None = None,
+    capacity: int = CAPACITY,
+    open_door: bool = False,
+    prolific: bool = False,
 ) -> FastAPI:
-    """A study. Without a password there is no experimenter's page; through an open door anybody may take part."""
+    """A study. Without a password there is no experimenter's page.
+
+    Newcomers need a link that was made for them; through an open door anybody may take part who has none, and from
+    Prolific anybody who says so. Whoever has been here may come back either way.
+    """
     loop = Loop(Rooms(capacity), capacity)
     desk = Desk(store, loop)
-    kitchens = [layouts.get(name) for name in dict.fromkeys((*study.layouts, study.tutorial_layout))]
-    app = new_app(study.title, loop, kitchens, (desk.open_rooms, desk.store_regularly), desk.close)
+    known = kitchens.named([*study.layouts, study.tutorial_layout])
+    app = new_app(study.title, loop, known, (desk.open_rooms, desk.store_regularly), desk.close)
     app.state.loop, app.state.desk = loop, desk
 
     async def enter(request: Request, identity: Identity | None, create: bool) -> Response:
@@ -95,17 +104,17 @@ def study_app(
 
     @app.get("/", responses={303: {}, 404: {}})
     async def front(
-        request: Request, prolific: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None
+        request: Request, identifier: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None
     ) -> Response:
-        if prolific is None and tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is not None:
+        if identifier is None and tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is not None:
             return RedirectResponse("/study", 303)
-        if prolific is None:
+        if identifier is None:
             return await enter(request, Identity("link", tickets.token()) if open_door else None, create=True)
         try:
-            identity = Identity("prolific", prolific)
+            identity = Identity("prolific", identifier)
         except InputError as error:
             return notice(study.title, str(error), 404)
-        return await enter(request, identity, create=True)
+        return await enter(request, identity, create=prolific)
 
     @app.get("/join/{link}", responses={303: {}, 404: {}})
     async def join(request: Request, link: Annotated[str, Path(max_length=200)]) -> Response:
@@ -131,11 +140,11 @@ def study_app(
 
 
 def serve_play(
-    kitchens: Sequence[Layout], files: Sequence[AgentFile], *, host: str, port: int, capacity: int = CAPACITY
+    offered: Sequence[Layout], files: Sequence[AgentFile], *, host: str, port: int, capacity: int = CAPACITY
 ) -> None:
     """Run free play until Ctrl-C."""
     prepare()
-    run(play_app(kitchens, files, capacity=capacity, hosts=LOCAL if host in LOCAL else ("*",)), host, port)
+    run(play_app(offered, files, capacity=capacity, hosts=LOCAL if host in LOCAL else ("*",)), host, port)
 
 
 def serve_study(
@@ -147,12 +156,14 @@ def serve_study(
     password: str | None = None,
     capacity: int = CAPACITY,
     open_door: bool = False,
+    prolific: bool = False,
 ) -> None:
     """Run a study until Ctrl-C."""
     prepare()
     store = Store.open(store_url, study)
+    doors = {"open_door": open_door, "prolific": prolific}
     try:
-        run(study_app(study, store, password=password, capacity=capacity, open_door=open_door), host, port)
+        run(study_app(study, store, password=password, capacity=capacity, **doors), host, port)
     finally:
         store.close()
 

@@ -378,8 +378,8 @@ def _json(value: str | int | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _lags(ticks: int, reported: Sequence[Sequence[tuple[int, int]]]) -> tuple[int, ...]:
-    """The lag of every tick, from what pages reported in batches."""
+def _lags(ticks: int, reported: Sequence[Sequence[Sequence[int]]]) -> tuple[int, ...]:
+    """The lag of every tick, from the [tick, ms] that the page reported in batches."""
     lags = [UNKNOWN] * ticks
     for tick, lag in (pair for batch in reported for pair in batch):
         if tick < ticks:

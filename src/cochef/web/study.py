@@ -21,6 +21,7 @@ from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
+from cochef.web import kitchens
 from cochef.web.agent_files import checksums
 
 MAX_FILE_BYTES = 256 * 1024
@@ -104,8 +105,8 @@ class Study:
     @cached_property
     def configuration(self) -> dict[str, Any]:
         """Everything that a game depends on: the study, the rules of its kitchens, and checksums of agent files."""
-        kitchens = {name: layouts.to_toml(layouts.get(name)) for name in (*self.layouts, self.tutorial_layout)}
-        return {"study": dataclasses.asdict(self), "kitchens": kitchens, "agent_files": self.agent_files}
+        rules = {name: layouts.to_toml(layouts.get(name)) for name in (*self.layouts, self.tutorial_layout)}
+        return {"study": dataclasses.asdict(self), "kitchens": rules, "agent_files": self.agent_files}
 
     @cached_property
     def agent_files(self) -> dict[str, list[str]]:
@@ -129,12 +130,12 @@ class Study:
 
         Agents are what their files hold, questions what can be answered; how a question is worded may change.
         """
-        kitchens = {name: layouts.get(name).fingerprint for name in self.layouts}
+        fingerprints = {name: layouts.get(name).fingerprint for name in self.layouts}
         questions = [dataclasses.asdict(dataclasses.replace(question, text="")) for question in self.questions]
         asked = (questions, self.comment_questions)
         loaded = {layout: dict(agents) for layout, agents in self.layouts.items()}
         agents = (self.agents, loaded, self.agent_files)
-        design = (self.name, agents, kitchens, self.numbers.repeats, asked)
+        design = (self.name, agents, fingerprints, self.numbers.repeats, asked)
         return hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest()
 
 
@@ -215,10 +216,11 @@ def _checked(table: Mapping[str, Any]) -> Study:
     missing = {"name", "title"} - simple.keys()
     if missing:
         raise InputError(f"no {min(missing)}; a study has a name and a title")
-    layouts.get(simple.get("tutorial_layout", Study.tutorial_layout))
+    found = _layouts(table.get("layouts"), labels)
+    kitchens.named([*found, simple.get("tutorial_layout", Study.tutorial_layout)])
     return Study(
         agents=labels,
-        layouts=_layouts(table.get("layouts"), labels),
+        layouts=found,
         texts=_texts(table.get("texts", {})),
         numbers=_numbers(table.get("numbers", {})),
         questions=_questions(table.get("questions", [])),
@@ -255,7 +257,6 @@ def _layouts(table: object, labels: tuple[str, ...]) -> dict[str, dict[str, str]
         raise InputError('no layouts; add [layouts.counter_circuit] and a line LABEL = "NAME" for each agent')
     found = {}
     for name, agents in table.items():
-        layouts.get(name)
         _check_keys(agents, labels, f"layouts.{name}")
         missing = [label for label in labels if label not in agents]
         if missing:
