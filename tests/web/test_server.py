@@ -1,19 +1,22 @@
 """The study's server as a careless or hostile client meets it."""
 
 import json
+import threading
+import time
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from cochef.web import tickets
+from cochef.web import replays, tickets
 from cochef.web.records import Ended, Identity, Phase
 from cochef.web.server import study_app
 from cochef.web.store import Store
 from cochef.web.wire import MAX_FRAME
 from tests.web.serving import serving
-from tests.web.small_study import small_study
+from tests.web.small_study import at_the_games, begun, small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
 
 PASSWORD = "correct horse"
@@ -25,7 +28,7 @@ def served(tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"
     with (
         closing(Store.open(url, STUDY)) as store,
-        serving(study_app(STUDY, store, password=PASSWORD, capacity=8, open_door=True)) as address,
+        serving(study_app(STUDY, store, password=PASSWORD, capacity=8, open_door=True, prolific=True)) as address,
     ):
         yield address, store
 
@@ -218,6 +221,21 @@ def test_no_message_of_a_blinded_game_tells_who_the_agent_is(url):
     assert not [name for name in secret if name in text]
 
 
+def test_why_a_game_cannot_be_opened_is_logged_and_not_told_to_the_page(tmp_path, caplog):
+    lost = str(tmp_path / "very-secret-agent.safetensors")
+    blind = replace(STUDY, layouts={"coordination_ring": dict.fromkeys(STUDY.agents, lost)})
+    with (
+        closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", blind)) as store,
+        serving(study_app(blind, store, open_door=True)) as url,
+        talking(url, cookie_of(url)) as talker,
+    ):
+        to_the_warmup(talker)
+        talker.say("start", partner=0)
+        assert talker.hear("error")["message"].startswith("this game cannot be opened at the moment")
+        assert list(store.games()) == []
+    assert [record for record in caplog.records if record.name == "cochef.web.desk" and lost in record.getMessage()]
+
+
 def test_newcomers_beyond_capacity_are_asked_to_come_later(url):
     everybody = []
     try:
@@ -245,11 +263,38 @@ def test_links_and_prolific_identifiers_lead_to_the_study(url, store):
         assert answer.status_code == 404 and "<script>" not in answer.text.replace('<script type="module"', "")
 
 
+def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp_path):
+    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
+        store.join(Identity("prolific", "known"), 1e10)
+        with serving(study_app(STUDY, store, open_door=True)) as url:
+            assert httpx.get(url + "/?PROLIFIC_PID=anything").status_code == 404
+            assert httpx.get(url + "/?PROLIFIC_PID=known").status_code == 303
+        assert len(store.participants()) == 1
+
+
+def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_before(tmp_path):
+    slow = small_study(("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=60)
+    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", slow)) as store:
+        with serving(study_app(slow, store, open_door=True)) as url, talking(url, cookie_of(url)) as talker:
+            to_the_tutorial(talker)
+            talker.say("start")
+            game = talker.hear("game")["game"]
+            talker.say("ready", seconds=0)
+            talker.hear("tick")
+            time.sleep(1.0)
+            talker.hear("stored")
+            talker.say("seen", t=1)
+            talker.hear("over")
+        lags = store.game(game).lags
+    assert 1_000 <= lags[0] < 3_000
+    assert lags[1:] == (-1,) * 59
+
+
 def test_a_full_study_says_so_politely(tmp_path):
     tiny = small_study(("coordination_ring",), participants_per_layout=1)
     with closing(Store.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
         store.join(Identity("prolific", "first"), 1e10)
-        with serving(study_app(tiny, store, open_door=False)) as url:
+        with serving(study_app(tiny, store, prolific=True)) as url:
             answer = httpx.get(url + "/?PROLIFIC_PID=second")
             assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
             assert httpx.get(url + "/").status_code == 404
@@ -266,6 +311,32 @@ def test_the_experimenters_page_needs_the_password(url):
         assert foreign.status_code == 403
         assert client.post("/api/admin/logout").status_code == 204
         assert client.get("/api/admin/live").status_code == 401
+
+
+def test_the_experimenter_sees_the_games_of_one_participant_and_how_fast_they_were(url, store, monkeypatch):
+    people = [at_the_games(store, who, now=1e10) for who in ("one", "other")]
+    numbers = [begun(store, participant, now=1e10) for participant in people]
+    threads = []
+    for place, name in ((Store, "games"), (replays, "kitchens")):
+        monkeypatch.setattr(place, name, noting_threads(getattr(place, name), threads))
+    with admin(url) as client:
+        (listed,) = client.get(f"/api/admin/participants/{people[1].number}/games").json()
+        shown = client.get(f"/api/admin/games/{numbers[1]}").json()
+        assert client.get("/api/admin/games/999999").status_code == 404
+    assert listed["game"] == shown["game"] == numbers[1]
+    assert listed["ticks_per_second"] == shown["ticks_per_second"] == 100.0
+    assert shown["moments"][0]["t"] == 0
+    assert len(threads) == 4 and all(name.startswith("asyncio") for name in threads)  # neither the clock nor the writer
+
+
+def noting_threads(function, threads):
+    """The function, which notes in which thread it is called."""
+
+    def noted(*arguments):
+        threads.append(threading.current_thread().name)
+        return function(*arguments)
+
+    return noted
 
 
 def test_a_participant_who_is_withdrawn_while_playing_is_sent_away_and_forgotten(url, store):

@@ -28,7 +28,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def url(store):
-    with serving(study_app(STUDY, store, password=PASSWORD, capacity=4)) as address:
+    with serving(study_app(STUDY, store, password=PASSWORD, capacity=4, prolific=True)) as address:
         yield address
 
 
@@ -122,8 +122,8 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
     assert not [name for name in secret if name in json.dumps(ear.heard)]
 
 
-def page_of(store, page, url, deeds):
-    participant = store.join(Identity("prolific", "other"), 1e10)
+def page_of(store, page, url, deeds, who="other"):
+    participant = store.join(Identity("prolific", who), 1e10)
     for deed in deeds:
         participant = store.act(participant.number, deed, 1e10)
     page.context.add_cookies(
@@ -152,6 +152,20 @@ def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, sto
         page.click("text=Send")
         page.wait_for_selector("h1:has-text('Game 1 of 8')")
     assert store.participant(participant.number).progress.stage is Stage.GAMES
+
+
+def test_nobody_reads_what_the_one_before_them_at_the_same_machine_wrote(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        page_of(store, page, url, deeds_before_the_games(STUDY)[:-1], "first")
+        page.fill("#comment-1-0", "about my partner")
+        page_of(store, page, url, deeds_before_the_games(STUDY)[:-1], "second")
+        page.wait_for_selector(".ranking li")
+        assert page.input_value("#comment-1-0") == ""
+        page.fill("#comment-0-0", "mine")
+        page.check("#sure")
+        page.click("text=Send")
+        page.wait_for_selector("h1:has-text('Game 1 of 8')")
+        assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"
 
 
 def test_a_second_tab_says_so_and_the_first_one_too_after_a_change(url, store, browser):  # noqa: F811

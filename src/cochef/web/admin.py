@@ -14,6 +14,8 @@ from cochef.web.app import check_origin, page, remember
 from cochef.web.desk import Desk
 from cochef.web.overview import overview
 from cochef.web.records import StoredGame
+from cochef.web.schema import GAMES
+from cochef.web.store import Store
 
 ADMIN_COOKIE = "cochef_admin"
 
@@ -91,7 +93,7 @@ def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
 def _add_views(router: APIRouter, desk: Desk) -> None:
     @router.get("/progress")
     async def progress() -> dict[str, Any]:
-        numbers = await desk.ask(overview, desk.store, time.time())
+        numbers = await asyncio.to_thread(overview, desk.store, time.time())
         here = [one["participant"] for one in numbers["people"] if desk.is_here(one["participant"])]
         return {**numbers, "title": desk.store.study.title, "present": here}
 
@@ -101,18 +103,14 @@ def _add_views(router: APIRouter, desk: Desk) -> None:
 
     @router.get("/participants/{number}/games")
     async def games(number: Number) -> list[dict[str, Any]]:
-        found = await desk.ask(lambda: [game for game in desk.store.games() if game.start.participant == number])
-        return [_game_row(game) for game in found]
+        return await asyncio.to_thread(_games, desk.store, number)
 
     @router.get("/games/{number}")
     async def game(number: Number) -> dict[str, Any]:
         try:
-            stored = await desk.ask(desk.store.game, number)
+            return await asyncio.to_thread(_film, desk.store, number)
         except InputError as error:
             raise HTTPException(404, str(error)) from error
-        layout = replays.kitchens(desk.store)[stored.configuration, stored.start.layout]
-        shown = await asyncio.to_thread(film.film, layout, stored.actions, stored.start.seat)
-        return {**_game_row(stored), **shown}
 
     @router.get("/export", response_class=Response)
     async def export() -> Response:
@@ -153,6 +151,18 @@ def live_numbers(desk: Desk) -> dict[str, Any]:
     }
 
 
+def _games(store: Store, participant: int) -> list[dict[str, Any]]:
+    """The games of one participant."""
+    return [_game_row(game) for game in store.games(GAMES.c.participant == participant)]
+
+
+def _film(store: Store, number: int) -> dict[str, Any]:
+    """A game to look at."""
+    game = store.game(number)
+    layout = replays.kitchens(store)[game.configuration, game.start.layout]
+    return {**_game_row(game), **film.film(layout, game.actions, game.start.seat)}
+
+
 def _game_row(game: StoredGame) -> dict[str, Any]:
     start = game.start
     return {
@@ -162,6 +172,7 @@ def _game_row(game: StoredGame) -> dict[str, Any]:
         "agent": start.agent,
         "layout": start.layout,
         "ticks": len(game.actions),
+        "ticks_per_second": start.ticks_per_second,
         "score": game.score,
         "ended": None if game.ended is None else str(game.ended),
     }

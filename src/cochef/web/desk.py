@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.web import records, wire
+from cochef.web import records, tickets, wire
 from cochef.web.connection import TRY_AGAIN_LATER, Connection
 from cochef.web.live import Guest, Live
 from cochef.web.loop import FullError, Loop
@@ -123,13 +123,17 @@ class Desk:
         visitor.participant = await self.ask(self.store.participant, number)
         stored = None if guest.live else await self.ask(self.store.unfinished_game, number)
         waiting = guest.live is not None or stored is not None
-        guest.say(stage_message(self.store.study, visitor.participant) | {"waiting": waiting})
+        guest.say(self._stage(visitor) | {"waiting": waiting})
         if stored is not None:
             joint = [(int(one), int(two)) for one, two in stored.actions]
             await self._seat(visitor, stored.start, stored.number, joint)
         elif guest.live is not None and not guest.live.table.game.is_over:
             self.loop.rest(guest.live.table)
             guest.say(guest.live.announce())
+
+    def _stage(self, visitor: _Visitor) -> dict[str, Any]:
+        alias = tickets.alias(self.store.secret, visitor.participant.number)
+        return stage_message(self.store.study, visitor.participant, alias)
 
     async def _hear(self, visitor: _Visitor, message: wire.Message) -> None:
         guest = visitor.guest
@@ -151,7 +155,7 @@ class Desk:
                     raise InputError("a game is running; play it to its end first")
                 number = visitor.participant.number
                 visitor.participant = await self.ask(self.store.act, number, deed, time.time())
-                guest.say(stage_message(self.store.study, visitor.participant))
+                guest.say(self._stage(visitor))
             case wire.Choose():
                 raise InputError("in a study the games are chosen for you")
 
@@ -167,18 +171,9 @@ class Desk:
 
     async def _seat(self, visitor: _Visitor, start: GameStart, number: int | None, played: list[Joint]) -> None:
         """A new game, or one that goes on; the page is told of it when it can begin."""
-        setup = Setup(
-            layout=layouts.get(start.layout),
-            partner=start.loaded,
-            seat=start.seat,
-            seed=start.seed,
-            ticks=start.ticks,
-            rate=start.ticks_per_second,
-            slowness=start.agent_acts_once_in,
-        )
         guest = visitor.guest
         guest.say({"type": "wait"})
-        await self.loop.rooms.opened(setup.layout, [setup.partner])
+        setup = await self._open(visitor.participant, start)
         table = self.loop.seat(setup, guest.listener(self._over), played)
         try:
             if number is None:
@@ -193,6 +188,24 @@ class Desk:
             self._over(guest, guest.live)
         else:
             guest.say(guest.live.announce())
+
+    async def _open(self, participant: Participant, start: GameStart) -> Setup:
+        """The game, and its room is open; if it cannot be, the page is not told why: that could name the agent."""
+        try:
+            setup = Setup(
+                layout=layouts.get(start.layout),
+                partner=start.loaded,
+                seat=start.seat,
+                seed=start.seed,
+                ticks=start.ticks,
+                rate=start.ticks_per_second,
+                slowness=start.agent_acts_once_in,
+            )
+            await self.loop.rooms.opened(setup.layout, [setup.partner])
+        except InputError as error:
+            _LOG.error("participant %d: a game cannot be opened: %s", participant.number, error)
+            raise InputError("this game cannot be opened at the moment; please tell whoever runs the study") from None
+        return setup
 
     def _about(self, visitor: _Visitor) -> dict[str, Any]:
         start, partner = visitor.start, self._partner(visitor)
@@ -252,7 +265,7 @@ class Desk:
             return
         visitor.guest.live = visitor.start = None
         visitor.guest.say({"type": "over", "game": live.number, "score": score, "t": live.table.game.tick})
-        visitor.guest.say(stage_message(self.store.study, visitor.participant))
+        visitor.guest.say(self._stage(visitor))
 
     def _deed(self, visitor: _Visitor) -> Deed | None:
         """What the end of the live game means for the participant's progress."""

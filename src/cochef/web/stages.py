@@ -8,8 +8,8 @@ from cochef.web.records import Participant
 from cochef.web.study import Study
 
 
-def stage_message(study: Study, participant: Participant) -> dict[str, Any]:
-    """Where a participant stands and what the page needs there."""
+def stage_message(study: Study, participant: Participant, alias: str) -> dict[str, Any]:
+    """Where a participant stands and what the page needs there; under the alias it keeps what is not sent yet."""
     progress = participant.progress
     message: dict[str, Any] = {
         "type": "stage",
@@ -24,7 +24,7 @@ def stage_message(study: Study, participant: Participant) -> dict[str, Any]:
         case Stage.WARMUP:
             message |= {"tried": list(progress.tried), "least": study.numbers.warmup_games_least}
         case Stage.RANKING:
-            message["comment_questions"] = list(study.comment_questions)
+            message |= {"comment_questions": list(study.comment_questions), "alias": alias}
         case Stage.GAMES:
             message |= {"game": progress.games, "games": study.games_each}
         case Stage.THANKS:

@@ -19,6 +19,11 @@ def number_on(secret: bytes, text: str) -> int | None:
     return int(number) if genuine else None
 
 
+def alias(secret: bytes, number: int) -> str:
+    """What a page may call a participant; only the holder of the secret can tell whose it is."""
+    return _signature(secret, f"alias {number}")[:16]
+
+
 def token() -> str:
     """A name that nobody can guess."""
     return secrets.token_urlsafe(24)

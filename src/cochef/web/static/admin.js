@@ -121,7 +121,7 @@ async function watch(game, number) {
   const film = await ask(`games/${game}`);
   if (!film) return;
   const names = [0, 1].map((seat) => (seat === film.seat ? "Participant" : film.agent || "Nobody"));
-  replay = await openReplay(film, 8, names);
+  replay = await openReplay(film, film.ticks_per_second, names);
   const back = () => {
     replay.close();
     replay = null;

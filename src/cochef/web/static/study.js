@@ -78,11 +78,21 @@ function contact() {
   return stage.contact ? element("p", { class: "small" }, `Questions: ${stage.contact}`) : null;
 }
 
+const DRAFTS = "cochef-comments-"; // comments that have not been sent yet, of whoever the server says is here
+
 function draft() {
   try {
-    return JSON.parse(sessionStorage.getItem("cochef-comments")) ?? {};
+    return JSON.parse(sessionStorage.getItem(DRAFTS + stage.alias)) ?? {};
   } catch {
     return {};
+  }
+}
+
+function forgetDrafts() {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFTS)) sessionStorage.removeItem(key);
+  } catch {
+    // Then there are none.
   }
 }
 
@@ -112,7 +122,7 @@ function judge() {
 
 function keep(id, value) {
   try {
-    sessionStorage.setItem("cochef-comments", JSON.stringify({ ...draft(), [id]: value }));
+    sessionStorage.setItem(DRAFTS + stage.alias, JSON.stringify({ ...draft(), [id]: value }));
   } catch {
     // Then a reload begins with empty comments.
   }
@@ -130,6 +140,7 @@ function enter(message) {
   const same = stage && JSON.stringify(stage) === JSON.stringify(message) && !view;
   stage = message;
   document.title = message.title;
+  if (message.stage !== "ranking") forgetDrafts();
   if (message.waiting) return; // a game follows
   close();
   if (!same || result !== null) pages[message.stage]();
@@ -149,7 +160,10 @@ async function handle(message) {
   } else if (message.type === "wait") banner("Preparing the kitchen …");
   else if (message.type === "error") banner(message.message);
   else if (message.type === "full") say("Please come back later", message.text);
-  else if (message.type === "withdrawn") say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.");
+  else if (message.type === "withdrawn") {
+    forgetDrafts();
+    say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.");
+  }
   else if (message.type === "elsewhere") elsewhere();
   else if (view) view.hear(message);
 }
