@@ -12,7 +12,6 @@ from cochef.agents import names, shipped, storage
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import study
-from cochef.web.agent_files import files_of
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
 
@@ -92,7 +91,7 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
     for name, paths in wanted.items():
         with patch.object(storage, "read", wraps=storage.read) as reading:
             names.load(name, ring)
-        assert [call.args[0] for call in reading.call_args_list] == paths == files_of(name)
+        assert [call.args[0] for call in reading.call_args_list] == paths == names.files(name)
     assert study.shipped("paper").configuration["agent_files"].keys() == {
         f"human-proxy:{name}" for name in ("asymmetric_advantages", "coordination_ring", "counter_circuit")
     }

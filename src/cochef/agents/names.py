@@ -11,6 +11,7 @@ NAME@noise=0.1,idle=3                  does anything at random one time in ten; 
 """
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 from cochef.agents import actor_critic, cloned, scripted, shipped, storage
@@ -27,29 +28,56 @@ _SCRIPT = "script:"
 _HELP = "known: random, stay, script:NAME, KIND:LAYOUT (see `cochef partners`), or the path of an agent file"
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A name taken apart: how much it weighs in a mixture, whom it names, and how that one is changed."""
+
+    weight: str | None
+    name: str
+    changes: str | None
+
+
 def load(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
     """The agent of this name, ready for this kitchen; a greedy one takes its likeliest action instead of sampling."""
+    parts = _parts(name)
+    agents = tuple(_modified(part, layout, greedy) for part in parts)
+    if parts[0].weight is None:
+        return agents[0]
+    weights = [_number(part.weight or "", "a weight", 1e-6, 1e6) for part in parts]
+    return Mixture(agents, tuple(weight / sum(weights) for weight in weights))
+
+
+def files(name: str) -> list[Path]:
+    """The files that are loaded for a name, as far as they are there; none for scripts and the simplest."""
+    found = []
+    for part in _parts(name):
+        kind, _, layout = part.name.partition(":")
+        path = shipped.path(kind, layout) if layout in _shipped(kind) else _file(part.name)
+        found += [] if path is None else [path]
+    return found
+
+
+def _parts(name: str) -> list[_Part]:
     name = name.strip()
     if _file(name) or not {"+", "*"} & set(name):
-        return _modified(name, layout, greedy)
-    weighted = [_weighted(part, layout, greedy) for part in name.split("+")]
-    total = sum(weight for weight, _ in weighted)
-    return Mixture(tuple(agent for _, agent in weighted), tuple(weight / total for weight, _ in weighted))
+        return [_part(None, name)]
+    found = []
+    for part in name.split("+"):
+        weight, star, own = part.partition("*")
+        if not star:
+            raise InputError(f"{shown(part)} has no weight; a mixture is 0.3*NAME+0.7*NAME")
+        found.append(_part(weight, own.strip()))
+    return found
 
 
-def _weighted(part: str, layout: Layout, greedy: bool) -> tuple[float, Agent]:
-    weight, star, name = part.partition("*")
-    if not star:
-        raise InputError(f"{shown(part)} has no weight; a mixture is 0.3*NAME+0.7*NAME")
-    return _number(weight, "a weight", 1e-6, 1e6), _modified(name.strip(), layout, greedy)
-
-
-def _modified(name: str, layout: Layout, greedy: bool) -> Agent:
+def _part(weight: str | None, name: str) -> _Part:
     base, at, changes = name.rpartition("@")
-    if not at or _file(name):
-        return _plain(name, layout, greedy)
-    agent = _plain(base, layout, greedy)
-    for change in changes.split(","):
+    return _Part(weight, base, changes) if at and not _file(name) else _Part(weight, name, None)
+
+
+def _modified(part: _Part, layout: Layout, greedy: bool) -> Agent:
+    agent = _plain(part.name, layout, greedy)
+    for change in () if part.changes is None else part.changes.split(","):
         key, _, value = change.partition("=")
         if key == "noise":
             agent = Noisy(agent, _number(value, "noise", 0.0, 1.0))
@@ -61,6 +89,10 @@ def _modified(name: str, layout: Layout, greedy: bool) -> Agent:
         else:
             raise InputError(f"unknown change {shown(change)} of an agent; allowed: noise=0..1, idle=0..{MAX_IDLE}")
     return agent
+
+
+def _shipped(kind: str) -> tuple[str, ...]:
+    return shipped.layouts_of(kind) if kind in shipped.KINDS else ()
 
 
 def _plain(name: str, layout: Layout, greedy: bool) -> Agent:
@@ -83,7 +115,7 @@ def _file(name: str) -> Path | None:
         try:
             if path.is_file():
                 return path
-        except OSError:  # a name longer than the system allows
+        except (OSError, ValueError):  # a name that no system allows
             continue
     return None
 

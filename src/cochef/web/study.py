@@ -22,7 +22,6 @@ from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
 from cochef.web import kitchens
-from cochef.web.agent_files import checksums
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_TEXT = 20_000
@@ -112,7 +111,8 @@ class Study:
     def agent_files(self) -> dict[str, list[str]]:
         """Checksums of the files that each agent's name loads, of those that load any."""
         loaded = sorted({name for agents in self.layouts.values() for name in agents.values()})
-        return {name: found for name in loaded if (found := checksums(name))}
+        sums = {name: [hashlib.sha256(path.read_bytes()).hexdigest() for path in names.files(name)] for name in loaded}
+        return {name: found for name, found in sums.items() if found}
 
     @cached_property
     def configuration_text(self) -> str:
