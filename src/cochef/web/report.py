@@ -1,15 +1,8 @@
 """What a study found, for people to read: report.html, report.md, a CSV of each table, and figures."""
 
-import base64
-import html
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cochef.evaluation.plots import save
+from cochef.evaluation.report import HTML, MARKDOWN, Block, Heading, Paragraph, Picture, Report
 from cochef.evaluation.tables import Table
 from cochef.files import write_whole
 from cochef.kitchen.constants import Event
@@ -25,7 +19,6 @@ from cochef.web.analysis import Column, Contrast, Estimate, Fit, Preference
 from cochef.web.progress import Stage
 from cochef.web.store import Store
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 _ACROSS = 3  # panels of a figure
 _SEATS = ("#0072b2", "#e69f00")  # told apart by colour-blind readers, too
 _MEASURES = (
@@ -37,13 +30,6 @@ _MEASURES = (
     "wrong_placements",
     "soups_from_middle_pot",
 )
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
-table { border-collapse: collapse; margin: 1rem 0 2rem; } caption { text-align: left; font-weight: bold; }
-th, td { border: 1px solid #999; padding: .3rem .6rem; text-align: left; vertical-align: top; } th { background: #eee; }
-img { max-width: 100%; }
-@media (prefers-color-scheme: dark) { body { background: #161616; color: #eee; } th { background: #333; } }
-"""
 
 
 @dataclass(frozen=True)
@@ -72,14 +58,22 @@ def write(store: Store, directory: Path) -> list[str]:
         for name, table in section.tables
         if f"{name}.csv" not in made
     }
-    for section in sections:
-        for name, figure in section.figures:
-            save(figure, directory / f"{name}.png")
-    made["report.md"] = _markdown(store, sections).encode()
-    made["report.html"] = _html(store, sections, directory).encode()
     for name, content in made.items():
         write_whole(directory / name, content)
-    return [*made, *(f"{name}.png" for section in sections for name, _ in section.figures)]
+    blocks = [block for section in sections for block in _blocks(section, directory)]
+    Report(store.study.title, blocks).write(directory)
+    return [*made, MARKDOWN, HTML, *(block.file for block in blocks if isinstance(block, Picture))]
+
+
+def _blocks(section: Section, directory: Path) -> Iterator[Block]:
+    """The section as blocks of a report; its figures are saved."""
+    yield Heading(section.heading)
+    yield Paragraph(section.text)
+    for name, figure in section.figures:
+        file = f"{name}.png"
+        save(figure, directory / file)
+        yield Picture(file, name, (directory / file).read_bytes())
+    yield from (table for _, table in section.tables)
 
 
 def _exact(liked: Sequence[Preference], fits: Sequence[Fit]) -> dict[str, Sequence[Preference | Estimate | Contrast]]:
@@ -269,38 +263,3 @@ def _columns_csv(columns: dict[str, Column]) -> bytes:
 def _csv(rows: Sequence[Preference | Estimate | Contrast]) -> bytes:
     header = tuple(field.name for field in fields(rows[0]))
     return export.csv_bytes(header, [dict(zip(header, astuple(row), strict=True)) for row in rows])
-
-
-def _markdown(store: Store, sections: Sequence[Section]) -> str:
-    parts = [f"# {_escaped(store.study.title)}", ""]
-    for section in sections:
-        parts += [f"## {section.heading}", "", section.text, ""]
-        parts += [f"![{name}]({name}.png)\n" for name, _ in section.figures]
-        for _, table in section.tables:
-            rows = tuple(tuple(_escaped(cell) for cell in row) for row in table.rows)
-            parts.append(Table(_escaped(table.title), tuple(map(_escaped, table.header)), rows).markdown())
-    return "\n".join(parts)
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split())).replace("\\|", "|")  # a table escapes bars itself
-
-
-def _html(store: Store, sections: Sequence[Section], directory: Path) -> str:
-    title = html.escape(store.study.title)
-    parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>']
-    parts.append(f"<h1>{title}</h1>")
-    for section in sections:
-        parts.append(f"<h2>{html.escape(section.heading)}</h2><p>{html.escape(section.text)}</p>")
-        for name, _ in section.figures:
-            picture = base64.b64encode((directory / f"{name}.png").read_bytes()).decode()
-            parts.append(f'<p><img alt="{html.escape(name)}" src="data:image/png;base64,{picture}"></p>')
-        parts += [_html_table(table) for _, table in section.tables]
-    return "\n".join(parts) + "</html>\n"
-
-
-def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.header)
-    rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f"<table><caption>{html.escape(table.title)}</caption><tr>{head}</tr>{''.join(rows)}</table>"

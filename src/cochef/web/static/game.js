@@ -89,7 +89,7 @@ export async function openGame(game, send, earlier = []) {
   function ask() {
     waiting = true;
     clearInterval(counting);
-    const words = game.t > 0 ? "Your game waits for you." : `You are the chef in ${HATS[own]}${partner ? `; ${partner} is the other one` : ""}.`;
+    const words = game.t > 0 ? "Your game waits for you." : `You are the chef in ${HATS[own]}${partner ? `. ${partner} is the other one` : ""}.`;
     const start = button(game.t > 0 ? "Go on" : "Start", ready, { class: "main" });
     overlay.hidden = false;
     const help = element("p", { class: "small" }, "Arrows or W A S D to walk, space to take, put and serve.");
