@@ -1,6 +1,7 @@
 """Analyses of made-up data with known answers, and the report of a small study."""
 
 import csv
+from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -150,6 +151,9 @@ def test_the_report_has_all_tables_and_figures_and_shows_comments_as_text(store,
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert r"\<script\>" in text
     assert r"\[x\](http://y) \*so\* so" in text
+    for name in ("preferences.png", "scores.png"):
+        assert b64encode((tmp_path / name).read_bytes()).decode() in page
+        assert f"({name})" in text
     with (tmp_path / "comments.csv").open(newline="") as file:
         assert "'=1+1" in {row["comment"] for row in csv.DictReader(file)}
     for heading in ("Participants", "Preferences", "Scores", "Behaviour", "Comments"):

@@ -28,6 +28,7 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 table { display: block; overflow-x: auto; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #8886; text-align: left; vertical-align: top; }
+th { vertical-align: bottom; }
 .number { text-align: right; }
 img { max-width: 100%; height: auto; }
 figure { display: inline-block; width: min(100%, 29rem); vertical-align: top; margin: 1rem .5rem 1rem 0; }
@@ -84,7 +85,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in the report's directory; a page is also complete without the file if it is given the content."""
+    """A picture in the report's directory; given its content, the page holds it and needs no file."""
 
     file: str
     caption: str

@@ -72,7 +72,7 @@ def _blocks(section: Section, directory: Path) -> Iterator[Block]:
     for name, figure in section.figures:
         file = f"{name}.png"
         save(figure, directory / file)
-        yield Picture(file, name, (directory / file).read_bytes())
+        yield Picture(file, f"{section.heading} by kitchen", (directory / file).read_bytes())
     yield from (table for _, table in section.tables)
 
 
