@@ -11,8 +11,9 @@ run: .venv/ready-to-run
 	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick
 	@echo "Who adapts to a person who likes tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
 
+# Compiling is most of the work in tests, so they do with programs that compile fast and run slower; long proofs do not.
 test: check .venv/browser
-	$(BIN)/pytest -n 2 --dist loadscope -m "not long"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/pytest -n 2 --dist loadscope -m "not long"
 
 check: .venv/ready-to-test
 	$(BIN)/ruff check .

@@ -79,14 +79,16 @@ def stubborn():
 
 
 @pytest.mark.parametrize("sampling", Sampling)
-def test_a_learner_with_a_memory_follows_whoever_it_meets_in_either_seat(sampling):
+def test_a_learner_with_a_memory_follows_whoever_it_meets_in_either_seat(sampling, caplog):
     pool = Pool(stubborn(), sampling, Identity.NUMBER)
     nothing = jnp.zeros((2, 1, 1))
     utility = Utility(nothing, jnp.ones((2, 1)), nothing)
     trainer = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool)
     training = trainer.begin()
-    for iteration in range(100):
-        training, progress = trainer.iterate(training, iteration)
+    with jax.log_compiles():
+        for iteration in range(100):
+            training, progress = trainer.iterate(training, iteration)
+    assert caplog.text.count("Compiling jit(iterate)") == 1  # although the game begins with a weakly typed array
     assert (np.asarray(progress.task) > 0.9).all()
     assert progress.partners.shape == (2, PARTNERS)
     assert (np.asarray(progress.partners) > 0.9).all()

@@ -111,7 +111,8 @@ class Trainer:
 @lru_cache(maxsize=8)
 def _beginning(game: Game, recipe: Recipe, config: TrainingConfig, members: int, mesh: Mesh) -> Any:  # noqa: ANN401
     def begin(key: Key[Array, ""], pool: Pool | None) -> Training:
-        return _begin(game, recipe, config, jnp.arange(members), pool, key)
+        first = _begin(game, recipe, config, jnp.arange(members), pool, key)
+        return jax.tree.map(lambda leaf: jax.lax.convert_element_type(leaf, leaf.dtype), first)  # weakly typed no more
 
     return jax.jit(begin, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS)))
 

@@ -1,0 +1,13 @@
+"""The ladder is climbed with fully optimised programs: running them takes longer than compiling them."""
+
+import jax
+import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimised():
+    name = "jax_disable_most_optimizations"
+    before = jax.config.read(name)
+    jax.config.update(name, False)
+    yield
+    jax.config.update(name, before)
