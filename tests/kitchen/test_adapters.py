@@ -21,13 +21,13 @@ from cochef.kitchen.dynamics import step
 from cochef.kitchen.features import features
 from cochef.kitchen.observation import compact, grid
 from cochef.kitchen.state import start
+from tests.kitchen.kinds import one_of_each_kind
 
 VIEWS = {"grid": grid, "compact": compact, "features": features}
 ONION_FROM_THE_EAST = (Action.EAST, Action.INTERACT)  # for chef_1 of the cramped room
 
 OLD_KEY = jax.random.PRNGKey(0)  # the older form of a key, as JaxMARL's own programs pass it
 
-one_of_each_kind = pytest.mark.parametrize("name", ["cramped_room", "many_orders", "forced_coordination_multi"])
 each_view = pytest.mark.parametrize("view", VIEWS)
 
 

@@ -22,10 +22,10 @@ from cochef.kitchen.movement import in_front
 from cochef.kitchen.observation import compact, decode
 from cochef.kitchen.state import State
 from cochef.kitchen.text import StateError, from_json, to_json
+from tests.kitchen.kinds import one_of_each_kind
 from tests.kitchen.strategies import EXAMPLES, nearly_states, states
 
 each_layout = pytest.mark.parametrize("name", layouts.names())
-one_of_each_kind = pytest.mark.parametrize("name", ["cramped_room", "many_orders", "forced_coordination_multi"])
 
 STEPS = 1000
 COUNTED = ("onion", "tomato", "dish", "soup")
