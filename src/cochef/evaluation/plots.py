@@ -94,8 +94,8 @@ def event_space(
 ) -> Figure:
     """Biased policies by what they do: a map in which those that behave alike are near, and all counts with all tastes.
 
-    On the map, those that were kept are filled and numbered in the order of choice. In the table of counts, + and -
-    mark what a policy likes and dislikes.
+    On the map, those that were kept are filled; beside them stand their numbers in the order of choice and what they
+    like most. In the table of counts, + and - mark what a policy likes and dislikes.
     """
     most = counts.max(axis=0)
     scaled = counts / np.where(most > 0, most, 1.0)
@@ -109,9 +109,14 @@ def event_space(
     places = _map(np.abs(scaled[:, None] - scaled[None]).sum(axis=-1))
     space.scatter(*places[rest].T, s=70, facecolors="none", edgecolors="grey", label="not kept")
     space.scatter(*places[list(chosen)].T, s=190, color=_PLAYERS[1], edgecolors="black", label="kept")
-    for number, member in enumerate(chosen, start=1):
-        space.annotate(str(number), places[member], ha="center", va="center", fontsize=8)
-        space.annotate(_favourite(hidden[member]), places[member], (9, 5), textcoords="offset points", fontsize=7)
+    for group in _neighbours(places[list(chosen)]):
+        members = places[[chosen[number] for number in group]]
+        favourites = dict.fromkeys(_favourite(hidden[chosen[number]]) for number in group)
+        text = "\n".join([", ".join(str(number + 1) for number in group), *favourites])
+        left = members[0, 0] > places[:, 0].mean()
+        place = (members[:, 0].min() if left else members[:, 0].max(), members[:, 1].mean())
+        aside = {"xytext": (-10 if left else 10, 0), "ha": "right" if left else "left"}
+        space.annotate(text, place, textcoords="offset points", va="center", fontsize=7, **aside)
     space.set(title=f"{title}: what policies do", xticks=[], yticks=[])
     space.margins(x=0.16, y=0.06)
     space.legend(loc="best", fontsize=8)
@@ -159,6 +164,21 @@ def _map(apart: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n 2"]:
     values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
     places = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
     return np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
+
+
+def _neighbours(places: Float[np.ndarray, "n 2"], near: float = 0.1) -> list[list[int]]:
+    """Groups of those that lie within so much of the map's extent from another of the group."""
+    extent = np.ptp(places, axis=0)
+    scaled = places / np.where(extent > 0, extent, 1.0)
+    groups: list[list[int]] = []
+    for number, place in enumerate(scaled):
+        for group in groups:
+            if np.abs(scaled[group] - place).max(axis=1).min() <= near:
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
 
 
 def _favourite(hidden: Mapping[str, float]) -> str:
