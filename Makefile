@@ -13,7 +13,7 @@ run: .venv/ready-to-run
 
 # Compiling is most of the work in tests, so they do with programs that compile fast and run slower; long proofs do not.
 test: check .venv/browser
-	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/pytest -n 2 --dist loadscope -m "not long"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not long"
 
 check: .venv/ready-to-test
 	$(BIN)/ruff check .

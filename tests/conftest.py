@@ -8,6 +8,14 @@ from cochef.compilation import keep_compiled  # noqa: E402  (the hook has to be 
 
 keep_compiled()
 
+LONGEST_FIRST = ("experiments", "ladder", "learning", "web", "benchmarks", "reference", "kitchen", "agents", "methods")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, so that no worker is left alone with it at the end."""
+    rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
+
 
 def pytest_terminal_summary(terminalreporter):
     """Print what the long proof of exactness compared, once all layouts are through."""
