@@ -73,6 +73,7 @@ def test_an_update_takes_both_seats_of_every_step_in_every_epoch_whoever_plays_t
     assert update_multiply_adds(more_epochs) == 3 * update_multiply_adds(trainer)
 
 
+@pytest.mark.long
 def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(tmp_path):
     out = tmp_path / "training.json"
     command = [

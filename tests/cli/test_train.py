@@ -58,9 +58,15 @@ def test_own_rewards_and_helping_rewards_of_biased_policies(layout, tmp_path):
     command = Train("hsp", layout, "smoke", rewards=rewards, biased_shaping="annealed", out=out)
     assert command.run() == 0
     about = json.loads((out / "config.json").read_text())
-    assert about["hidden"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 2
+    assert about["hidden"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 4
     assert about["shaping"] == {"soup_pickup": 5.0}
     assert about["biased_shaping"] == "annealed"
+
+
+def test_without_hidden_rewards_there_is_no_biased_policy(layout, tmp_path):
+    (tmp_path / "mine.toml").write_text("[shaping]\nsoup_pickup = 5\n")
+    with pytest.raises(InputError, match="hidden is empty or missing"):
+        Train("hsp", layout, "smoke", rewards=tmp_path / "mine.toml", out=tmp_path / "run").run()
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_counts_are_of_the_first_of_a_pair_in_both_seats():
     counts = np.asarray(tally.events)
     assert counts[0, 0, Event.POTTING_ONION] == 6  # three in the only pot, in each seating
     assert counts[0, 1].sum() == 0
-    assert done(tally).tolist() == [[*counts[0, 0], 0.0]]
+    assert done(tally).tolist() == [[*counts[0, 0] / 2, 0.0]]
 
 
 def test_a_directory_without_biased_policies_is_an_error(tmp_path):

@@ -49,7 +49,7 @@ def stop():
 
 
 def members(method="hsp", seed=0, **changes):
-    found = population(method, LAYOUT, "smoke", seed)
+    found = population(method, LAYOUT, "smoke", seed, members=2)
     return replace(found, config=replace(found.config, **changes))
 
 
@@ -229,6 +229,17 @@ def test_without_any_good_checkpoint_a_run_begins_anew(finished, halfway):
     told = []
     train(halfway, told=told)
     assert len(told) == 2
+    assert outcome(halfway) == outcome(finished)
+
+
+def test_after_beginning_anew_what_is_checkpointed_is_kept(finished, halfway):
+    for path in (halfway / "checkpoints").iterdir():
+        path.write_bytes(flip(path.read_bytes()))
+    stopped(halfway, 4)
+    assert sorted(path.name[:7] for path in (halfway / "checkpoints").iterdir()) == ["0000002", "0000003"]
+    told = []
+    train(halfway, told=told)
+    assert told == [f"{halfway}: going on after iteration 3"]
     assert outcome(halfway) == outcome(finished)
 
 

@@ -103,10 +103,10 @@ def write(directory: Path, layout: Layout, members: Sequence[tuple[Member, Agent
     if not members or len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"a pool with {f'{twice[0]!r} twice' if twice else 'nobody in it'}; it takes different names")
-    if len(members) > MAX_MEMBERS or not all(map(_NAME.fullmatch, names)):
-        raise InputError(
-            f"{len(members)} policies; a pool takes {MAX_MEMBERS} with names of up to 100 letters or digits"
-        )
+    if len(members) > MAX_MEMBERS:
+        raise InputError(f"{len(members)} policies; a pool takes up to {MAX_MEMBERS}")
+    for name in names:
+        _check_name(name)
     claim_directory(directory)
     kept = []
     for member, (card, tensors) in members:
@@ -178,11 +178,15 @@ def _member(row: Any) -> Member:  # noqa: ANN401
     for name, kind in {"name": str, "method": str, "run": str, "member": int, "level": str, "sha256": str}.items():
         if type(row[name]) is not kind:
             raise InputError(f"{name} is {shown(row[name])}; it takes {'text' if kind is str else 'a whole number'}")
-    if not _NAME.fullmatch(row["name"]):
-        raise InputError(f"name is {shown(row['name'])}; it takes up to 100 letters, digits and _.-")
+    _check_name(row["name"])
     hidden = row["hidden"] if row["hidden"] is None else _numbers(row["hidden"], "hidden")
     returned, events = _number(row["returned"], "returned"), _numbers(row["events"], "events")
     return Member(**{**row, "returned": returned, "events": events, "hidden": hidden})
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise InputError(f"name is {shown(name)}; it takes up to 100 letters, digits and _.-")
 
 
 def _numbers(table: object, name: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""`cochef pool`: look at pools, and put them together."""
+"""`cochef pool`: look at pools, put them together, and train with them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cochef.cli.seeds import check_seed
+from cochef.cli.train import INTERRUPTED, Watching
 from cochef.errors import InputError
+from cochef.experiments.presets import PRESETS, PresetName
+from cochef.files import claim_directory
 
 
 @dataclass
@@ -100,13 +104,58 @@ class MergePools:
 
 
 @dataclass
+class TrainWithPool:
+    """Train agents that get along with a pool, also a merged one; the same command goes on where it was stopped."""
+
+    directory: Annotated[Path, tyro.conf.Positional]
+    """The directory of the pool."""
+    out: Path
+    """The directory of the run; the agents are in its `agents`."""
+    layout: str | None = None
+    """The path of the layout file, if the kitchen does not ship with the package."""
+    preset: PresetName = "laptop"
+    """The settings."""
+    seed: int = 0
+    """Where all randomness comes from."""
+    rewards: Path | None = None
+    """A TOML file with own helping rewards (docs/training.md)."""
+
+    def run(self) -> int:
+        """Train, or go on training."""
+        check_seed(self.seed)
+        claim_directory(self.out)
+        from cochef.compilation import use_all_cores
+
+        use_all_cores()
+        from cochef.agents import pool
+        from cochef.experiments import adaptation
+        from cochef.kitchen import layouts
+        from cochef.learning import runs, utilities
+
+        files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
+        rewards = utilities.read(self.rewards) if self.rewards else utilities.shipped(files.layout)
+        how = adaptation.adaptation(PRESETS[self.preset].adaptive, rewards, len(files.members), self.seed)
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        try:
+            adaptation.train(
+                how, files, self.out, [Watching(console)], tell=lambda text: console.print(text, markup=False)
+            )
+        except KeyboardInterrupt:
+            console.print("stopped; the same command goes on from the last checkpoint")
+            return INTERRUPTED
+        Console(highlight=False, soft_wrap=True).print(f"agents in {self.out / runs.AGENTS}", markup=False)
+        return 0
+
+
+@dataclass
 class Pools:
-    """Look at pools of policies, and put them together."""
+    """Look at pools of policies, put them together, and train with them."""
 
     command: (
         Annotated[ShowPool, tyro.conf.subcommand("show")]
         | Annotated[ListPools, tyro.conf.subcommand("list")]
         | Annotated[MergePools, tyro.conf.subcommand("merge")]
+        | Annotated[TrainWithPool, tyro.conf.subcommand("train")]
     )
 
     def run(self) -> int:

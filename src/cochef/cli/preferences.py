@@ -23,6 +23,8 @@ class Preferences:
 
     run_directory: tyro.conf.Positional[Path]
     """The directory of a finished `cochef train hsp`."""
+    layout: str | None = None
+    """The path of the layout file, if the kitchen is one of your own."""
     episodes: int = 100
     """Episodes in each of the two seats."""
     seed: int = 0
@@ -34,7 +36,7 @@ class Preferences:
         """Play, count and show."""
         from cochef.compilation import keep_compiled
         from cochef.evaluation import preferences
-        from cochef.kitchen.constants import SEATS
+        from cochef.kitchen import layouts
 
         check_seed(self.seed)
         if self.episodes < 1:
@@ -42,10 +44,11 @@ class Preferences:
         keep_compiled()
         console = Console(highlight=False)
         with console.status("playing"):
-            layout, pairs, weights = preferences.read_pairs(self.run_directory)
+            own = layouts.get(self.layout) if self.layout else None
+            layout, pairs, weights = preferences.read_pairs(self.run_directory, own)
             tally = preferences.event_counts(layout, pairs, self.seed, self.episodes)
         counts = preferences.done(tally)
-        scores = counts[:, -1] / SEATS
+        scores = counts[:, -1]
         found = preferences.preferences(weights, counts)
         title = f"{layout.name}: {len(pairs)} biased policies, {2 * self.episodes} episodes each"
         console.print(_table(found, title), f"mean score of a pair {scores.mean():.1f}, best {scores.max():.1f}")
@@ -66,7 +69,7 @@ class Preferences:
 def _table(found: "list[Preference]", title: str) -> Table:
     headings = (
         "event",
-        "weight: mean count over both seats",
+        "weight: mean count in an episode",
         "Spearman",
         "p by Holm",
         "others' influence out",

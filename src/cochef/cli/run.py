@@ -70,6 +70,7 @@ class Run:
         out.print(f"report: {store.directory(goal) / HTML}", markup=False)
         agents, partner = needs[f"{self.method[0]}-agents"], results.telling(found)[0]
         out.print(f"watch: {results.watch_command(self.layout, agents, partner, sys.argv[0])}", markup=False)
+        out.print(f"play with it: {results.play_command(self.layout, agents, sys.argv[0])}", markup=False)
         return 0
 
 

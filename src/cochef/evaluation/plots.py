@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from cochef.errors import InputError
 from cochef.evaluation.human_likeness import Likeness
 from cochef.evaluation.records import Records
+from cochef.evaluation.statistics import normalised
 from cochef.files import write_whole
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -97,11 +98,10 @@ def event_space(
     On the map, those that were kept are filled; beside them stand their numbers in the order of choice and what they
     like most. In the table of counts, + and - mark what a policy likes and dislikes.
     """
-    most = counts.max(axis=0)
-    scaled = counts / np.where(most > 0, most, 1.0)
+    scaled = normalised(counts)
     rest = [number for number in range(len(counts)) if number not in set(chosen)]
     order = [*chosen, *rest]
-    shown = [number for number in range(len(events)) if most[number] > 0]
+    shown = [number for number in range(len(events)) if counts[:, number].any()]
     size = (7.5 + 0.32 * len(shown), max(6.0, 1.5 + 0.21 * len(counts)))
     figure, (space, table) = plt.subplots(
         1, 2, figsize=size, layout="constrained", width_ratios=(6.0, 1 + 0.3 * len(shown))

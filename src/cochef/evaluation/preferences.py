@@ -19,11 +19,12 @@ from cochef.evaluation.statistics import holm
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
+from cochef.learning import runs
 from cochef.learning.utilities import ORDER
 from cochef.rollout import Tally, watch
 
 EPISODES = 100
-BIASED, PARTNER = "-biased", "-partner"  # endings of the agents' names
+BIASED, PARTNER = (f"-{learner}" for learner in runs.LEARNERS)  # endings of the agents' names
 NAMES = (*(event.label for event in Event), ORDER)  # of what may weigh
 
 
@@ -46,7 +47,7 @@ def read_pairs(
     directory: Path, layout: Layout | None = None
 ) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs names"]]:
     """The kitchen of a finished HSP run, its biased policies with their partners, and their weights by `NAMES`."""
-    found = (directory / "agents").glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
+    found = (directory / runs.AGENTS).glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
     paths = sorted(found, key=lambda path: int(path.name.partition("-")[0]))
     if not paths:
         raise InputError(f"{directory}: no biased policies in it; give the directory of a finished `cochef train hsp`")
@@ -80,8 +81,8 @@ def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int
 
 
 def done(tally: Tally) -> Float[np.ndarray, "pairs names"]:
-    """What the first of each pair did, by `NAMES`: its events, and what both earned together, in both seatings."""
-    return np.column_stack([np.asarray(tally.events[:, 0]), np.asarray(tally.score)])
+    """What the first of each pair did in an episode, by `NAMES`: its events, and what both earned together."""
+    return np.column_stack([np.asarray(tally.events[:, 0]), np.asarray(tally.score)]) / SEATS
 
 
 def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:

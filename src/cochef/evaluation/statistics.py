@@ -59,10 +59,15 @@ def _interval(scores: np.ndarray, strata: np.ndarray, seed: int) -> tuple[float,
     return float(low), float(high)
 
 
+def normalised(counts: np.ndarray) -> np.ndarray:
+    """Event counts [policies, events] as shares of what the busiest policy does; nobody's stay 0."""
+    most = counts.max(axis=0)
+    return np.divide(counts, most, out=np.zeros(counts.shape), where=most > 0)
+
+
 def event_difference(counts: np.ndarray) -> np.ndarray:
     """How different each policy is from the one most like it, by normalised event counts [policies, events]."""
-    most = counts.max(axis=0)
-    scaled = np.divide(counts, most, out=np.zeros(counts.shape), where=most > 0)
+    scaled = normalised(counts)
     distance = np.abs(scaled[:, None] - scaled[None]).sum(axis=-1)
     np.fill_diagonal(distance, np.inf)
     return distance.min(axis=1)

@@ -19,7 +19,7 @@ from cochef.files import alone, read_limited, write_whole
 from cochef.learning import runs
 from cochef.learning.sinks import Sink
 
-JOB, DONE = "job.json", "done.json"
+JOB, BEGUN, DONE = "job.json", "begun", "done.json"
 MAX_BYTES = 16 * 1024**2
 
 Tell = Callable[[str], None]
@@ -128,6 +128,7 @@ class Store:
         directory = self.directory(job)
         started = time.monotonic()
         needs = {name: self.directory(need) for name, need in job.needs.items()}
+        write_whole(directory / BEGUN, b"")
         job.task.run(Place(directory, needs, sinks, tell))
         spent = max(time.monotonic() - started, _trained(directory))
         end = {"seconds": round(spent, 1), "cochef": cochef.__version__}
@@ -184,13 +185,13 @@ def overview(root: Path) -> list[State]:
 
 
 def _progress(directory: Path, table: Mapping[str, Any]) -> str:
-    """How far a job is that is not done: steps of a training, or whether anything is there."""
+    """How far a job is that is not done: steps of a training, or whether it has begun."""
     done = len(runs.metrics(directory))
     if done:
         training = table.get("about", {}).get("training", {})
         iterations = training.get("total", 0) // max(1, training.get("kitchens", 1) * training.get("steps", 1))
         return f"{done} of {iterations} iterations"
-    return "begun" if len(list(directory.iterdir())) > 1 else "waiting"
+    return "begun" if (directory / BEGUN).exists() else "waiting"
 
 
 def _trained(directory: Path) -> float:

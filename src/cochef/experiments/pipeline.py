@@ -3,11 +3,13 @@
 population ──> pool ──> agents ──> measured ──> report
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cochef.agents import pool
+from cochef.agents.names import files
 from cochef.compilation import keep_compiled
 from cochef.errors import InputError, shown
 from cochef.evaluation import crossplay, records
@@ -97,8 +99,8 @@ class TrainAgents:
 
     def run(self, place: Place) -> None:
         """Train, or go on training."""
-        files = pool.read(place.needs["pool"], self.layout)
-        adaptation.train(self.adaptation, files, place.directory, place.sinks, tell=place.tell)
+        members = pool.read(place.needs["pool"], self.layout)
+        adaptation.train(self.adaptation, members, place.directory, place.sinks, tell=place.tell)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Measure:
             "method": self.method,
             "layout": self.layout.fingerprint,
             "agents": self.agents,
-            "partners": crossplay.unseen_partners(self.layout),
+            "partners": {name: _content(name) for name in crossplay.unseen_partners(self.layout)},
             "episodes": self.episodes,
             "seed": self.seed,
         }
@@ -136,6 +138,11 @@ class Measure:
         named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
         manifest = crossplay.manifest(self.layout, named, partners, self.episodes, self.seed, greedy=False)
         records.write(place.directory, found, manifest)
+
+
+def _content(name: str) -> list[str]:
+    """The checksums of the files that are loaded for a partner; a script has none."""
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files(name)]
 
 
 def jobs(
@@ -182,11 +189,18 @@ class _Plan:
             build = replace(build, keep=self.settings.kept, mep=self.settings.mep)
             size = (members if self.settings.kept is None else self.settings.kept) + 3 * self.settings.mep
             if self.settings.mep:
-                found |= {"mep": self.population("mep", max(self.settings.members["mep"], self.settings.mep))}
+                found |= {"mep": self.population("mep", self.mep_members())}
         pool = Job(build, self.label(method), dict(found))
         adapt = adaptation.adaptation(self.settings.adaptive, self.rewards, size, self.seed)
         agents = Job(TrainAgents(self.layout, adapt), self.label(method), {"pool": pool})
         return found | {"pool": pool, "agents": agents, "measured": self.measured(method, agents)}
+
+    def mep_members(self) -> int:
+        """The size of MEP's population, some of which join HSP's pool."""
+        there, wanted = self.settings.members["mep"], self.settings.mep
+        if wanted > there:
+            raise InputError(f"{wanted} policies of MEP for HSP's pool, of a population of {there}; take up to {there}")
+        return there
 
     def label(self, method: str) -> str:
         return f"{method}-{self.layout.name}"

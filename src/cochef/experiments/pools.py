@@ -14,7 +14,7 @@ from cochef.agents import pool, storage
 from cochef.agents.pool import AgentFile, Member, PoolFiles
 from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
-from cochef.files import write_whole
+from cochef.files import read_limited, write_whole
 from cochef.kitchen.constants import Event
 from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.layout import Layout
@@ -23,6 +23,7 @@ from cochef.learning.utilities import ORDER
 from cochef.methods import diversity, fcp
 
 FILTER, PICTURE = "filter.json", "filter.png"
+MAX_BYTES = 16 * 1024**2
 NEAR = 0.1  # of the median distance: policies nearer than that are nearly the same
 
 Tables = list[tuple[Member, AgentFile]]
@@ -53,9 +54,9 @@ class Filter:
         return int(sum((kept[number, :number] < near).any() for number in range(1, len(kept))))
 
 
-def of_levels(directory: Path, run: Path, method: str, layout: Layout, first: int | None = None) -> PoolFiles:
-    """The pool of FCP, MEP or TrajDiv: init, mid and final of the first so many members of a run, or of all."""
-    return pool.write(directory, layout, _levels(run, method, layout, first))
+def of_levels(directory: Path, run: Path, method: str, layout: Layout) -> PoolFiles:
+    """The pool of FCP, MEP or TrajDiv: init, mid and final of all members of a run."""
+    return pool.write(directory, layout, _levels(run, method, layout))
 
 
 def of_biased(
@@ -103,7 +104,16 @@ def filtered(biased: Path, layout: Layout, *, keep: int | None, episodes: int, s
 def read_filter(directory: Path) -> dict[str, Any] | None:
     """What the filter of a pool found, if it has one."""
     path = directory / FILTER
-    return json.loads(path.read_bytes()) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(read_limited(path, MAX_BYTES, "the result of a filter"))
+        missing = {"events", "hidden", "counts", "chosen", "diversity", "near_duplicates"} - found.keys()
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: damaged ({error}); delete its directory, and the job is done again") from error
+    if missing:
+        raise InputError(f"{path}: damaged (no {min(missing)}); delete its directory, and the job is done again")
+    return found
 
 
 def _biased(run: Path, found: Filter) -> Tables:
@@ -126,7 +136,7 @@ def _biased(run: Path, found: Filter) -> Tables:
     return members
 
 
-def _levels(run: Path, method: str, layout: Layout, first: int | None) -> Tables:
+def _levels(run: Path, method: str, layout: Layout, first: int | None = None) -> Tables:
     levels = fcp.skill_levels(run)
     if first is not None and not 1 <= first <= len(levels):
         raise InputError(f"{first} members of {run}; it has {len(levels)}")

@@ -104,6 +104,8 @@ def population(
         raise InputError(f"members is {members}; it takes a whole number from 1")
     config = settings.training if steps is None else settings.training.lasting(steps)
     rewards = rewards or utilities.shipped(layout)
+    if method == "hsp" and not rewards.hidden:
+        raise InputError("hidden is empty or missing in the rewards; hsp takes sets of weights to draw from, by event")
     return Population(method, layout, rewards, preset, config, members, seed, biased_shaping)
 
 

@@ -74,8 +74,7 @@ class Changes:
 
     def of(self, preset: "Preset") -> "Preset":
         """The preset with these changes."""
-        if self.pool not in get_args(PoolName):
-            raise InputError(f"unknown pool {shown(self.pool)}; known: {', '.join(get_args(PoolName))}")
+        self._check(preset)
         most = preset.members["hsp"]
         kept, mep, factor = preset.kept, preset.mep, 2 if self.pool == "double" else 1
         if self.pool in ("no-mep", "no-filter"):
@@ -83,11 +82,6 @@ class Changes:
         if self.pool == "no-mep":
             mep = 0
         kept, mep = kept and min(factor * kept, most), factor * mep
-        limits = {"policies": (1, 1000), "kept": (1, most), "mep": (0, 1000), "seeds": (1, 1000)}
-        for name, (least, top) in limits.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= top:
-                raise InputError(f"{name} is {shown(value)}; it takes a whole number from {least} to {top}")
         members = {
             method: number if method in ("hsp", "selfplay") else self.policies or factor * number
             for method, number in preset.members.items()
@@ -99,6 +93,26 @@ class Changes:
         kept, mep = kept if self.kept is None else self.kept, mep if self.mep is None else self.mep
         shaping = self.biased_shaping or preset.biased_shaping
         return replace(preset, members=members, kept=kept, mep=mep, adaptive=stage, biased_shaping=shaping)
+
+    def _check(self, preset: "Preset") -> None:
+        """Everything is known, within its limits, and says the same as the rest."""
+        for what, value, known in (
+            ("pool", self.pool, get_args(PoolName)),
+            ("biased shaping", self.biased_shaping or "none", get_args(Shaping)),
+        ):
+            if value not in known:
+                raise InputError(f"unknown {what} {shown(value)}; known: {', '.join(known)}")
+        limits = {"policies": (1, 1000), "kept": (1, preset.members["hsp"]), "mep": (0, 1000), "seeds": (1, 1000)}
+        for name, (least, top) in limits.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= top:
+                raise InputError(f"{name} is {shown(value)}; it takes a whole number from {least} to {top}")
+        settled = {"no-filter": ("kept",), "no-mep": ("kept", "mep"), "double": ("kept", "mep", "policies")}
+        for name in settled.get(self.pool, ()):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"{name} is {getattr(self, name)} with the pool {self.pool}, which settles it; drop one"
+                )
 
 
 AS_IT_IS = Changes()
@@ -157,9 +171,9 @@ _LAPTOP_ADAPTIVE = TrainingConfig(
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
         _SMOKE,
-        dict.fromkeys(METHODS, 2),
+        dict.fromkeys(METHODS, 2) | {"hsp": 4},
         SecondStage(replace(_SMOKE, chunk=10, network=replace(_SMOKE.network, memory=8)), seeds=2),
-        kept=1,
+        kept=3,
         mep=1,
         episodes=2,
     ),

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from cochef.agents import pool
+from cochef.agents import pool, storage
 from cochef.agents.names import load
 from cochef.compilation import keep_compiled
 from cochef.evaluation import plots, published, records, tables
@@ -29,6 +29,7 @@ from cochef.rollout import record
 
 TABLES = "tables.json"
 KITCHEN = "kitchen.toml"  # a kitchen of one's own
+FIRST = "00"  # the agent that is shown
 LAST = 20  # iterations at the end of training over which returns are averaged
 FILM_STEPS = 200
 FILM_TILE = 48
@@ -54,7 +55,7 @@ class WriteReport:
         keep_compiled()
         found = scores(place.needs, self.methods)
         overview = score_table(found, self.layout)
-        ships = layouts.is_shipped(self.layout, self.layout.name)
+        ships = layouts.ships(self.layout)
         title = f"{self.layout.name}: next to the paper's figures"
         beside = published.comparison(found, self.layout.name, title) if ships else None
         seeds = len(np.unique(found["agent_seed"]))
@@ -77,8 +78,9 @@ class WriteReport:
         kitchen = self.layout.name if ships else str(place.directory / KITCHEN)
         if not ships:
             write_whole(Path(kitchen), layouts.to_toml(self.layout).encode())
-        command = watch_command(kitchen, place.needs[f"{self.methods[0]}-agents"], telling(found)[0])
-        blocks += [Heading("Look for yourself"), Command(command)]
+        agents = place.needs[f"{self.methods[0]}-agents"]
+        commands = (watch_command(kitchen, agents, telling(found)[0]), play_command(kitchen, agents))
+        blocks += [Heading("Look for yourself"), *map(Command, commands)]
         Report(f"{self.layout.name}: {', '.join(self.methods)}", blocks).write(place.directory)
         write_whole(place.directory / TABLES, (json.dumps(_numbers(found), indent=1) + "\n").encode())
 
@@ -87,7 +89,7 @@ class WriteReport:
         yield Heading("With two telling partners")
         for partner in telling(found):
             for method in dict.fromkeys((self.methods[0], self.methods[-1])):
-                path = place.needs[f"{method}-agents"] / runs.AGENTS / "00.safetensors"
+                path = place.needs[f"{method}-agents"] / runs.AGENTS / f"{FIRST}{storage.SUFFIX}"
                 mean = found.where((found["agent"] == method) & (found["partner"] == partner))["score"].mean()
                 name = f"{method}-{partner.replace(':', '-')}.gif"
                 _film(self.layout, path, partner, place.directory / name)
@@ -158,7 +160,13 @@ def score_table(found: Records, layout: Layout) -> Table:
 
 def watch_command(layout: str, agents: Path, partner: str, program: str = "cochef") -> str:
     """What shows the first agent of a run at work; a kitchen of one's own is given by its file."""
-    return shlex.join([program, "watch", "--layout", layout, "--agents", str(agents / runs.AGENTS / "00"), partner])
+    return shlex.join([program, "watch", "--layout", layout, "--agents", str(agents / runs.AGENTS / FIRST), partner])
+
+
+def play_command(layout: str, agents: Path, program: str = "cochef") -> str:
+    """What lets somebody play with that agent in the browser."""
+    path = agents / runs.AGENTS / f"{FIRST}{storage.SUFFIX}"
+    return shlex.join([program, "play", str(path), "--layouts", layout])
 
 
 def telling(found: Records) -> list[str]:

@@ -1,6 +1,6 @@
 """Agents that go with the package: of each method and kitchen the one that did best in training."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from cochef.agents import shipped, storage
 from cochef.errors import InputError
 from cochef.evaluation import records
 from cochef.experiments import jobs, pipeline
-from cochef.experiments.presets import Changes
+from cochef.experiments.presets import AS_IT_IS, Changes
 from cochef.experiments.results import LAST
 from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
@@ -21,7 +21,7 @@ def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, 
 
     The choice does not look at what was measured.
     """
-    if not layouts.is_shipped(layout, layout.name):
+    if not layouts.ships(layout):
         raise InputError(f"{layout.name} does not ship; its agents cannot either")
     store = jobs.Store(root)
     needs = pipeline.jobs(layout, (method,), preset, seed, changes).needs
@@ -39,6 +39,7 @@ def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, 
         "method": method,
         "preset": preset,
         "seed": seed,
+        "changes": {name: value for name, value in asdict(changes).items() if value != getattr(AS_IT_IS, name)},
         "member": best,
         "chosen_of": len(returns),
         "return_in_training": round(float(returns[best]), 1),

@@ -78,6 +78,11 @@ def is_shipped(layout: Layout, name: str) -> bool:
     return name in names() and layout.fingerprint == _shipped_layout(name).fingerprint
 
 
+def ships(layout: Layout) -> bool:
+    """Whether a kitchen ships under its own name, as it is: with the same episodes, too."""
+    return is_shipped(layout, layout.name) and layout.horizon == _shipped_layout(layout.name).horizon
+
+
 def to_toml(layout: Layout) -> str:
     """The layout as the text of a layout file."""
     rows = [list(row) for row in layout.rows]

@@ -24,11 +24,18 @@ Tell = Callable[[str], None]
 
 
 def save(directory: Path, layout: Layout, training: Training, iterations: int) -> None:
-    """Write the population after so many iterations, and remove all checkpoints but the last two."""
+    """Write the population after so many iterations, and remove all checkpoints but this and the one before it.
+
+    One beyond it is of no use: a run only comes back to fewer iterations if it could not be read.
+    """
     card = storage.Card(KIND, layout.name, layout.fingerprint, about={"iterations": iterations})
-    storage.save(directory / f"{iterations:07}{storage.SUFFIX}", card, training)
-    for old in _newest_first(directory)[KEPT:]:
-        old.unlink(missing_ok=True)
+    written = directory / f"{iterations:07}{storage.SUFFIX}"
+    storage.save(written, card, training)
+    there = _newest_first(directory)
+    kept = [path for path in there if path.name <= written.name][:KEPT]
+    for other in there:
+        if other not in kept:
+            other.unlink(missing_ok=True)
 
 
 def restore(directory: Path, trainer: Trainer, most: int, tell: Tell) -> tuple[Training, int]:

@@ -81,11 +81,6 @@ class Played:
     events: Float[Array, "members roles events"]  # mean number in an episode
     partners: Int[Array, "time_and_last members kitchens"] | None = None  # with a pool
 
-    @property
-    def ends(self) -> Bool[Array, "time members kitchens"]:
-        """Whether a step was the last of an episode."""
-        return self.begins[1:]
-
 
 def set_table(
     game: Game,
