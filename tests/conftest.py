@@ -1,5 +1,8 @@
 """Every test runs with the shapes and types of the package checked."""
 
+import sys
+
+import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("cochef", "beartype.beartype")
@@ -15,6 +18,22 @@ def pytest_collection_modifyitems(items):
     """Begin with what takes longest, so that no worker is left alone with it at the end."""
     rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
+
+
+@pytest.fixture
+def cochef(monkeypatch, capsys):
+    """Run the command with some arguments: its exit code and all it printed."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["cochef", *map(str, arguments)])
+        from cochef.cli.main import main  # noqa: PLC0415  (takes a second that few tests need)
+
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out + printed.err
+
+    return run
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -10,23 +10,8 @@ import numpy as np
 import pytest
 
 from cochef.agents.names import load
-from cochef.cli.main import main
 from cochef.kitchen import episodes, layouts
 from cochef.rollout import record
-
-
-@pytest.fixture
-def cochef(monkeypatch, capsys):
-    """Run the command with some arguments: its exit code and all it printed."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cochef", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out + printed.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

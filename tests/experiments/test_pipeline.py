@@ -27,7 +27,8 @@ COMMAND = ["--method", "hsp", "fcp", "--preset", "smoke"]
 PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
 
 
-def cochef(*words):
+def apart(*words):
+    """Run the command in a process of its own, with all cores."""
     return subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
 
 
@@ -41,7 +42,7 @@ def kitchen(tmp_path_factory):
 @pytest.fixture(scope="module")
 def finished(kitchen, tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
-    done = cochef("run", "--layout", kitchen, *COMMAND, "--out", root)
+    done = apart("run", "--layout", kitchen, *COMMAND, "--out", root)
     assert done.returncode == 0, done.stderr
     return root, done.stdout
 
@@ -91,7 +92,7 @@ def test_the_return_with_every_partner_is_logged(finished, kitchen):
 def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(finished, kitchen):
     root, _ = finished
     before = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
-    done = cochef("run", "--layout", kitchen, "--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
+    done = apart("run", "--layout", kitchen, "--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
     assert done.returncode == 0, done.stderr
     after = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
     assert {path: after[path] for path in before} == before
@@ -99,27 +100,27 @@ def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is
     assert new == {"pool-mep-narrow", "agents-mep-narrow", "measured-mep-narrow", "report-hsp-fcp-mep-narrow"}
 
 
-def test_status_shows_every_job(finished):
-    told = cochef("status", "--out", finished[0])
-    assert told.returncode == 0
-    assert told.stdout.count("done") == len(list(finished[0].glob("jobs/*")))
+def test_status_shows_every_job(finished, cochef):
+    code, told = cochef("status", "--out", finished[0])
+    assert code == 0
+    assert told.count("done") == len(list(finished[0].glob("jobs/*")))
 
 
-def test_pools_are_listed_and_shown(finished, kitchen, tmp_path):
-    told = cochef("pool", "list", finished[0])
-    assert told.returncode == 0 and told.stdout.count("narrow") >= 2
+def test_pools_are_listed_and_shown(finished, kitchen, tmp_path, cochef):
+    code, told = cochef("pool", "list", finished[0])
+    assert code == 0 and told.count("narrow") >= 2
     made = directories(finished[0], kitchen)["hsp-pool"]
-    told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.png")
-    assert told.returncode == 0 and "biased-0" in told.stdout and "mep-00-init" in told.stdout
+    code, told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.png")
+    assert code == 0 and "biased-0" in told and "mep-00-init" in told
     assert (tmp_path / "pool.png").stat().st_size > 0
-    bad = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.xyz")
-    assert bad.returncode == 2 and "unknown ending" in bad.stderr
+    code, told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.xyz")
+    assert code == 2 and "unknown ending" in told
 
 
-def test_what_biased_policies_like_is_looked_up_in_a_kitchen_of_ones_own(finished, kitchen):
+def test_what_biased_policies_like_is_looked_up_in_a_kitchen_of_ones_own(finished, kitchen, cochef):
     population = directories(finished[0], kitchen)["hsp-population"]
-    told = cochef("preferences", population, "--layout", kitchen, "--episodes", 2)
-    assert told.returncode == 0 and "narrow: 4 biased policies" in told.stdout
+    code, told = cochef("preferences", population, "--layout", kitchen, "--episodes", 2)
+    assert code == 0 and "narrow: 4 biased policies" in told
 
 
 def test_a_kitchen_with_longer_episodes_than_the_one_that_ships_does_not_ship(tmp_path):
@@ -135,19 +136,19 @@ def test_a_damaged_result_of_the_filter_is_named(tmp_path):
             read_filter(tmp_path)
 
 
-def test_pools_are_merged(finished, kitchen, tmp_path):
+def test_pools_are_merged(finished, kitchen, tmp_path, cochef):
     both = [directories(finished[0], kitchen)[f"{method}-pool"] for method in ("hsp", "fcp")]
-    told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
-    assert told.returncode == 0, told.stderr
+    code, told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
+    assert code == 0, told
     assert len(pool.read_index(tmp_path / "both").members) == 12
-    again = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
-    assert again.returncode == 2 and "a pool already" in again.stderr
+    code, told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
+    assert code == 2 and "a pool already" in told
 
 
 def test_agents_are_trained_with_any_pool(finished, kitchen, tmp_path):
     """With the pool of FCP, as in the run: the agents are the same."""
     made = directories(finished[0], kitchen)
-    told = cochef(
+    told = apart(
         "pool", "train", made["fcp-pool"], "--layout", kitchen, "--preset", "smoke", "--out", tmp_path / "mine"
     )
     assert told.returncode == 0, told.stderr
@@ -237,7 +238,7 @@ def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, 
     first = worker(kitchen, tmp_path)
     while first.poll() is None and not (tmp_path / "jobs").exists():
         time.sleep(0.05)
-    second = cochef("run", "--layout", kitchen, *COMMAND, "--out", tmp_path)
+    second = apart("run", "--layout", kitchen, *COMMAND, "--out", tmp_path)
     first.kill()
     first.communicate()
     assert second.returncode == 2

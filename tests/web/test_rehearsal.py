@@ -1,13 +1,11 @@
 """Simulated participants against a real server in a process of its own."""
 
 import asyncio
-import sys
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from cochef.cli.main import main
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import rehearse, study
@@ -28,20 +26,6 @@ SHORT = {
     "agent_acts_once_in": 2,
     "countdown_seconds": 0,
 }
-
-
-@pytest.fixture
-def cochef(monkeypatch, capsys):
-    """Run the command with some arguments: its exit code and all it printed."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cochef", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out + printed.err
-
-    return run
 
 
 @pytest.fixture(scope="module")
