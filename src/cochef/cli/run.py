@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from cochef.cli.seeds import check_seed
 from cochef.cli.train import INTERRUPTED, Watching
@@ -85,10 +85,13 @@ class Status:
         """Read and show."""
         from cochef.experiments.jobs import overview
 
-        table = Table("job", "state", "seconds", "needs", title=str(self.out))
-        for row in overview(self.out):
+        rows = overview(self.out)
+        numbers = {row.name: str(number) for number, row in enumerate(rows, start=1)}
+        table = Table("", Column("job", overflow="fold"), "state", "seconds", "needs", title=str(self.out))
+        for row in rows:
             style = {"done": "green", "waiting": "dim"}.get(row.state, "yellow")
             seconds = "" if row.seconds is None else f"{row.seconds:,.0f}"
-            table.add_row(row.name, row.state, seconds, ", ".join(row.needs), style=style)
+            needs = ", ".join(numbers[need] for need in row.needs)
+            table.add_row(numbers[row.name], row.name, row.state, seconds, needs, style=style)
         Console(highlight=False).print(table)
         return 0
