@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from unittest.mock import patch
@@ -14,6 +15,12 @@ from cochef.kitchen import layouts
 from cochef.web import study
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
+
+
+def paper_with(agent):
+    """The paper's study with another agent as FCP in coordination_ring."""
+    before, ring, after = PAPER.partition("[layouts.coordination_ring]")
+    return before + ring + re.sub('FCP = ".*"', f'FCP = "{agent}"', after, count=1)
 
 
 def test_the_shipped_study_is_the_papers_and_all_its_agents_load():
@@ -35,7 +42,7 @@ def test_new_words_keep_the_design_and_change_the_configuration():
     paper, reworded = study.shipped("paper"), study.parse(PAPER.replace("about 30 minutes", "an hour"), "other")
     assert reworded.design_hash == paper.design_hash
     assert reworded.configuration_hash != paper.configuration_hash
-    other = study.parse(PAPER.replace('FCP = "script:onion_placement"', 'FCP = "random"'), "other")
+    other = study.parse(paper_with("random"), "other")
     assert other.design_hash != paper.design_hash
 
 
@@ -63,7 +70,7 @@ def test_an_agent_file_that_changes_is_another_design_however_it_is_named(tmp_pa
     file = tmp_path / "mine.safetensors"
     file.write_bytes(b"one agent")
     loaded = name.format(tmp_path / "mine")
-    text = PAPER.replace('FCP = "script:onion_everywhere"', f'FCP = "{loaded}"')
+    text = paper_with(loaded)
     before = study.parse(text, "mine")
     assert before.design_hash == study.parse(text, "mine").design_hash
     assert before.configuration["agent_files"][loaded] == [hashlib.sha256(b"one agent").hexdigest()]
@@ -71,6 +78,13 @@ def test_an_agent_file_that_changes_is_another_design_however_it_is_named(tmp_pa
     after = study.parse(text, "mine")
     assert after.design_hash != before.design_hash
     assert after.configuration_hash != before.configuration_hash
+
+
+def test_the_configuration_has_a_checksum_of_every_file_that_is_loaded():
+    paper = study.shipped("paper")
+    loaded = {name for agents in paper.layouts.values() for name in agents.values()}
+    assert paper.configuration["agent_files"].keys() == {name for name in loaded if names.files(name)}
+    assert "hsp:distant_tomato" in paper.configuration["agent_files"]
 
 
 def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeypatch):
@@ -92,9 +106,6 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
         with patch.object(storage, "read", wraps=storage.read) as reading:
             names.load(name, ring)
         assert [call.args[0] for call in reading.call_args_list] == paths == names.files(name)
-    assert study.shipped("paper").configuration["agent_files"].keys() == {
-        f"human-proxy:{name}" for name in ("asymmetric_advantages", "coordination_ring", "counter_circuit")
-    }
 
 
 @pytest.mark.parametrize(
@@ -138,7 +149,7 @@ def test_two_kitchens_of_one_name_are_refused(tmp_path):
 
 
 def test_an_agent_that_cannot_be_loaded_is_named_with_its_kitchen():
-    broken = study.parse(PAPER.replace('FCP = "script:onion_everywhere"', 'FCP = "script:tomato_placement"'), "mine")
+    broken = study.parse(paper_with("script:tomato_placement"), "mine")
     with pytest.raises(InputError, match="agent 'FCP' in coordination_ring: script 'tomato_placement' makes no sense"):
         study.check_agents(broken)
 
