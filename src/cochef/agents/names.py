@@ -10,6 +10,7 @@ NAME@noise=0.1,idle=3                  does anything at random one time in ten; 
 0.3*NAME+0.7*NAME                      one of several, drawn for each episode
 """
 
+import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,11 @@ def files(name: str) -> list[Path]:
         path = shipped.path(kind, layout) if layout in _shipped(kind) else _file(part.name)
         found += [] if path is None else [path]
     return found
+
+
+def checksums(name: str) -> list[str]:
+    """What tells these files from others."""
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files(name)]
 
 
 def _parts(name: str) -> list[_Part]:

@@ -3,13 +3,12 @@
 population ──> pool ──> agents ──> measured ──> report
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cochef.agents import pool
-from cochef.agents.names import files
+from cochef.agents.names import checksums
 from cochef.compilation import keep_compiled
 from cochef.errors import InputError, shown
 from cochef.evaluation import crossplay, records
@@ -99,8 +98,8 @@ class TrainAgents:
 
     def run(self, place: Place) -> None:
         """Train, or go on training."""
-        members = pool.read(place.needs["pool"], self.layout)
-        adaptation.train(self.adaptation, members, place.directory, place.sinks, tell=place.tell)
+        files = pool.read(place.needs["pool"], self.layout)
+        adaptation.train(self.adaptation, files, place.directory, place.sinks, tell=place.tell)
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class Measure:
             "method": self.method,
             "layout": self.layout.fingerprint,
             "agents": self.agents,
-            "partners": {name: _content(name) for name in crossplay.unseen_partners(self.layout)},
+            "partners": {name: checksums(name) for name in crossplay.unseen_partners(self.layout)},
             "episodes": self.episodes,
             "seed": self.seed,
         }
@@ -138,11 +137,6 @@ class Measure:
         named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
         manifest = crossplay.manifest(self.layout, named, partners, self.episodes, self.seed, greedy=False)
         records.write(place.directory, found, manifest)
-
-
-def _content(name: str) -> list[str]:
-    """The checksums of the files that are loaded for a partner; a script has none."""
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files(name)]
 
 
 def jobs(

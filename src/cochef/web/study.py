@@ -111,7 +111,7 @@ class Study:
     def agent_files(self) -> dict[str, list[str]]:
         """Checksums of the files that each agent's name loads, of those that load any."""
         loaded = sorted({name for agents in self.layouts.values() for name in agents.values()})
-        sums = {name: [hashlib.sha256(path.read_bytes()).hexdigest() for path in names.files(name)] for name in loaded}
+        sums = {name: names.checksums(name) for name in loaded}
         return {name: found for name, found in sums.items() if found}
 
     @cached_property
