@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -87,7 +88,8 @@ class Status:
 
         rows = overview(self.out)
         numbers = {row.name: str(number) for number, row in enumerate(rows, start=1)}
-        table = Table("", Column("job", overflow="fold"), "state", "seconds", "needs", title=str(self.out))
+        whole = [Column(title, no_wrap=True) for title in ("", "job", "state", "seconds")]
+        table = Table(*whole, "needs", title=str(self.out), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for row in rows:
             style = {"done": "green", "waiting": "dim"}.get(row.state, "yellow")
             seconds = "" if row.seconds is None else f"{row.seconds:,.0f}"

@@ -185,12 +185,12 @@ def overview(root: Path) -> list[State]:
 
 
 def _progress(directory: Path, table: Mapping[str, Any]) -> str:
-    """How far a job is that is not done: steps of a training, or whether it has begun."""
+    """How far a job is that is not done: the part of a training, or whether it has begun."""
     done = len(runs.metrics(directory))
     if done:
         training = table.get("about", {}).get("training", {})
         iterations = training.get("total", 0) // max(1, training.get("kitchens", 1) * training.get("steps", 1))
-        return f"{done} of {iterations} iterations"
+        return f"{done / max(1, iterations):.0%}"
     return "begun" if (directory / BEGUN).exists() else "waiting"
 
 
