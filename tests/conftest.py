@@ -1,11 +1,17 @@
 """Every test runs with the shapes and types of the package checked."""
 
+import os
 import sys
+from importlib.metadata import version
 
 import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("cochef", "beartype.beartype")
+
+if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") and version("jaxlib").startswith("0.10."):
+    # The older way to make loops compiles twice as fast; newer versions do not have it any more.
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 from cochef.compilation import keep_compiled  # noqa: E402  (the hook has to be in place first)
 

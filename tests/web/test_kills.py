@@ -67,7 +67,7 @@ def survive(place, kills, number, **numbers):
 
 
 def test_a_server_killed_twice_loses_nothing_that_it_acknowledged(tmp_path):
-    numbers = {"participants_per_layout": 2, "ticks_per_second": 20, "game_ticks": 60, "warmup_ticks": 30}
+    numbers = {"participants_per_layout": 2, "ticks_per_second": 30, "game_ticks": 45, "warmup_ticks": 15}
     assert len(survive(tmp_path, 2, 3, **numbers, tutorial_ticks=20)) == 2
 
 
