@@ -5,7 +5,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet
 
-.PHONY: run test test-long check bench golden lock clean
+.PHONY: install run test test-long check bench golden lock clean
+
+install: .venv/ready-to-run
 
 run: .venv/ready-to-run
 	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,7 +33,8 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
     (tmp_path / "runs" / "broken.safetensors").write_bytes(b"nothing of the kind")
     port = free_port()
     command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "play", "--no-browser"]
-    with subprocess.Popen([*command, "--port", str(port)], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, "--port", str(port)], cwd=tmp_path, **pipes) as process:
         try:
             address = f"http://localhost:{port}/"
             assert address in process.stdout.readline()
@@ -43,8 +45,11 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
                 time.sleep(0.2)
             kitchens = {one["name"]: one for one in httpx.get(f"{address}api/kitchens").json()}
             foreign = httpx.get(address, headers={"Host": "elsewhere.example"})
+            process.send_signal(signal.SIGINT)  # Ctrl-C
+            complaint = process.communicate(timeout=60)[1]
         finally:
-            process.terminate()
+            process.kill()
+    assert process.returncode == 0 and complaint == ""
     assert page.status_code == 200 and "/static/play.js" in page.text
     assert list(kitchens) == list(layouts.names())
     assert kitchens["coordination_ring"]["partners"][0]["name"] == "runs/mine/agent.safetensors"

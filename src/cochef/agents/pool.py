@@ -138,7 +138,7 @@ def read(directory: Path, layout: Layout | None = None) -> PoolFiles:
 def read_index(directory: Path) -> Index:
     """What a pool says about itself."""
     path = directory / INDEX
-    content = read_limited(path, MAX_BYTES, f"a pool ({INDEX} is missing)")
+    content = read_limited(path, MAX_BYTES, "a pool (see `cochef pool list`)")
     try:
         table = json.loads(content)
         rows, layout, fingerprint = table["members"], table["layout"], table["fingerprint"]

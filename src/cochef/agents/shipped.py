@@ -35,6 +35,8 @@ def layouts_of(kind: str) -> tuple[str, ...]:
 
 def find(kind: str, layout: str) -> Path:
     """The file of a shipped agent."""
-    if layout not in layouts_of(kind):
-        raise InputError(f"no {kind} for {layout!r}; there are: {', '.join(layouts_of(kind)) or 'none'}")
+    there = layouts_of(kind)
+    if layout not in there:
+        which = f"write {kind}:LAYOUT" if not layout else f"no {kind} for {layout!r} ships"
+        raise InputError(f"{which}; there are: {', '.join(there) or 'none'}")
     return path(kind, layout)

@@ -14,6 +14,9 @@ from cochef.errors import InputError
 if TYPE_CHECKING:
     from cochef.kitchen.layout import Layout
 
+_LEGEND = """X counter, P pot, O onions, T tomatoes, D dishes, S serving, 1 and 2 where the chefs begin.
+An order: its ingredients, what it pays, and how many steps it cooks."""
+
 
 @dataclass
 class ListLayouts:
@@ -25,6 +28,7 @@ class ListLayouts:
 
         panels = [_panel(layouts.get(name), layouts.about(name)) for name in layouts.names()]
         Console().print(Columns(panels, padding=(0, 1)))
+        Console(highlight=False).print(_LEGEND)
         return 0
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 
 @dataclass
@@ -19,7 +19,8 @@ class Partners:
         from cochef.kitchen import layouts
 
         shown = [layouts.get(self.layout)] if self.layout else [layouts.get(name) for name in layouts.names()]
-        table = Table("name", "what it does", "where", title="Partners and agents that ship", show_lines=True)
+        columns = (Column("name", no_wrap=True), "what it does", Column("where", overflow="fold"))
+        table = Table(*columns, title="Partners and agents that ship", show_lines=True)
         for name, script in scripted.SCRIPTS.items():
             where = [layout.name for layout in shown if scripted.applies(script, layout)]
             if where:
@@ -30,5 +31,6 @@ class Partners:
             if where:
                 table.add_row(f"{kind}:LAYOUT", about, ", ".join(where))
         Console().print(table)
+        Console().print("Besides: random, stay, and the path of an agent file, such as those that `cochef run` leaves.")
         Console().print("Any of them: NAME@noise=0.1,idle=3 (clumsy, slow), 0.5*NAME+0.5*NAME (a mixture).")
         return 0

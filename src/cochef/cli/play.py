@@ -14,7 +14,7 @@ from cochef.errors import InputError
 
 @dataclass
 class Play:
-    """Open a page to play with scripts, clones of people, and agents of your own, which are found in runs/ and out/."""
+    """Open a page to play with agents and scripts that ship, and with your own, which are found in runs/ and out/."""
 
     agents: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
     """Agent files to offer besides those that are found."""

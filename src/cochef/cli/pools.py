@@ -123,7 +123,6 @@ class TrainWithPool:
     def run(self) -> int:
         """Train, or go on training."""
         check_seed(self.seed)
-        claim_directory(self.out)
         from cochef.compilation import use_all_cores
 
         use_all_cores()
@@ -135,6 +134,7 @@ class TrainWithPool:
         files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
         rewards = utilities.read(self.rewards) if self.rewards else utilities.shipped(files.layout)
         how = adaptation.adaptation(PRESETS[self.preset].adaptive, rewards, len(files.members), self.seed)
+        claim_directory(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         try:
             adaptation.train(

@@ -27,7 +27,7 @@ class Run:
     method: tuple[RunMethod, ...] = ("hsp",)
     """One or more, in the order of the tables: the paper's method, its baselines, or plain self-play."""
     preset: PresetName = "laptop"
-    """The settings: seconds for a test, 15 minutes, an hour on two cores, or the paper's for accelerators."""
+    """The settings: for a test, minutes, half an hour a method on two cores, or the paper's for accelerators."""
     seed: int = 0
     """Where all randomness comes from."""
     changes: Changes = field(default_factory=Changes)

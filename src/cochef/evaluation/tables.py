@@ -26,7 +26,7 @@ class Table:
 
     def rich(self) -> RichTable:
         """For a terminal."""
-        table = RichTable(*(Column(Text(name)) for name in self.header), title=Text(self.title))
+        table = RichTable(*(Column(Text(name), overflow="fold") for name in self.header), title=Text(self.title))
         for r, row in enumerate(self.rows):
             table.add_row(*(Text(cell, style="bold" if (r, c) in self.bold else "") for c, cell in enumerate(row)))
         return table

@@ -27,7 +27,7 @@ def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, 
     needs = pipeline.jobs(layout, (method,), preset, seed, changes).needs
     agents, measured = (store.directory(needs[f"{method}-{name}"]) for name in ("agents", "measured"))
     if not (measured / jobs.DONE).exists():
-        raise InputError(f"{measured}: not finished; `cochef run` with the same options goes on with it")
+        raise InputError(f"{measured}: not finished; `cochef run` with the same options begins it or goes on with it")
     found, _ = records.read(measured)
     candidates = len(np.unique(found["agent_seed"]))  # those that were measured, from the first
     returns = np.mean([line["task"] for line in runs.metrics(agents)[-LAST:]], axis=0)[:candidates]

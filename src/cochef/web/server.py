@@ -1,5 +1,6 @@
 """The servers: free play, and a study."""
 
+import contextlib
 import socket
 from collections.abc import Sequence
 from typing import Annotated
@@ -177,7 +178,8 @@ def prepare() -> None:
 def run(app: FastAPI, host: str, port: int) -> None:
     """Serve an application until Ctrl-C."""
     check_port(host, port)
-    uvicorn.Server(configuration(app, host, port)).run()
+    with contextlib.suppress(KeyboardInterrupt):  # raised again by uvicorn after it has stopped
+        uvicorn.Server(configuration(app, host, port)).run()
 
 
 def configuration(app: FastAPI, host: str, port: int) -> uvicorn.Config:
