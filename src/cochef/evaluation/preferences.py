@@ -50,7 +50,8 @@ def read_pairs(
     found = (directory / runs.AGENTS).glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
     paths = sorted(found, key=lambda path: int(path.name.partition("-")[0]))
     if not paths:
-        raise InputError(f"{directory}: {'no biased policies in it' if directory.exists() else 'not there'}; give the directory of a finished `cochef train hsp`")
+        why = "no biased policies in it" if directory.exists() else "not there"
+        raise InputError(f"{directory}: {why}; give the directory of a finished `cochef train hsp`")
     layout = layout or layouts.get(storage.read(paths[0])[0].layout)
     pairs, weights = [], np.zeros((len(paths), len(NAMES)), np.float32)
     for number, path in enumerate(paths):
