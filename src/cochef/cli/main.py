@@ -1,5 +1,6 @@
 """The `cochef` command."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -50,16 +51,19 @@ Command = (
 
 def main() -> None:
     """Read the command line, run the command, and exit with its code: 0 done, 1 a difference found, 2 bad input."""
-    command = tyro.cli(
-        Command,  # pyright: ignore[reportArgumentType]
-        prog="cochef",
-        description="Train and measure kitchen agents that cooperate with people nobody trained them for.",
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
-    )
     try:
+        command = tyro.cli(
+            Command,  # pyright: ignore[reportArgumentType]
+            prog="cochef",
+            description="Train and measure kitchen agents that cooperate with people nobody trained them for.",
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
+        )
         sys.exit(command.run())
     except InputError as error:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print("[bold red]error:[/]", end=" ")
         console.print(str(error), markup=False)
         sys.exit(2)
+    except BrokenPipeError:  # whoever was reading, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
