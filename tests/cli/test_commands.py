@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 
@@ -30,6 +31,15 @@ def test_help_names_every_command(cochef):
     assert code == 0
     for command in ("layouts", "watch", "replay", "partners", "evaluate", "clone", "doctor"):
         assert command in text
+
+
+def test_help_that_nobody_reads_to_the_end_is_no_crash():
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-c", "from cochef.cli.main import main; main()", "train", "--help"]
+    done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_layouts_draws_all_kitchens(cochef):

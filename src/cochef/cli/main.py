@@ -58,12 +58,13 @@ def main() -> None:
             description="Train and measure kitchen agents that cooperate with people nobody trained them for.",
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
         )
+    except BrokenPipeError:  # whoever was reading the help, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    try:
         sys.exit(command.run())
     except InputError as error:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print("[bold red]error:[/]", end=" ")
         console.print(str(error), markup=False)
         sys.exit(2)
-    except BrokenPipeError:  # whoever was reading, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
