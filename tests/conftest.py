@@ -13,9 +13,10 @@ if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") and version("jaxlib").starts
     # The older way to make loops compiles twice as fast; newer versions do not have it any more.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
-from cochef.compilation import keep_compiled  # noqa: E402  (the hook has to be in place first)
+from cochef.runtime import keep_compiled_programs  # noqa: E402  (the hook has to be in place first)
 
-keep_compiled()
+
+keep_compiled_programs()
 
 LONGEST_FIRST = ("experiments", "ladder", "learning", "web", "benchmarks", "reference", "kitchen", "agents", "methods")
 

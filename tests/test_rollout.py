@@ -14,7 +14,7 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.state import start
-from cochef.rollout import record, watch
+from cochef.rollout import record, play_episodes
 
 ROOM = dataclasses.replace(layouts.get("cramped_room"), horizon=120)
 BUSY = script("onion_placement_and_delivery", ROOM)
@@ -36,7 +36,7 @@ def recording():
 def tally():
     """Busy with random, stay with busy, and random with itself."""
     matches = ((0, 2, PLAYED), (1, 0, 3), (2, 2, 2))
-    return jax.device_get(watch(ROOM, AGENTS, matches, jax.random.key(1)))
+    return jax.device_get(play_episodes(ROOM, AGENTS, matches, jax.random.key(1)))
 
 
 def test_a_recording_holds_every_step_from_the_start_to_the_horizon(recording):
@@ -97,12 +97,12 @@ class Counting:
 
     def see(self, layout, seen, step):
         stays = seen["stays"] + (step.actions == Action.STAY)
-        return {"steps": seen["steps"] + (step.after.time - step.state.time), "stays": stays}
+        return {"steps": seen["steps"] + (transition.next_state.time - step.state.time), "stays": stays}
 
 
 def test_a_watcher_sees_every_step_of_every_kitchen():
     matches = ((0, 1, 5), (1, 1, 20))
-    seen = jax.device_get(watch(ROOM, (Stay(), Random()), matches, jax.random.key(0), Counting()))
+    seen = jax.device_get(play_episodes(ROOM, (Stay(), Random()), matches, jax.random.key(0), Counting()))
     assert seen["steps"].tolist() == [ROOM.horizon] * 25
     assert seen["stays"][:5, 0].tolist() == [ROOM.horizon] * 5
     by_random = seen["stays"][5:]
@@ -113,4 +113,4 @@ def test_a_watcher_sees_every_step_of_every_kitchen():
 @pytest.mark.parametrize("match", [(0, 3, 1), (-1, 0, 1), (0, 0, 0)])
 def test_a_match_of_nobody_or_nowhere_is_an_error(match):
     with pytest.raises(ValueError, match="of 3 agents; it takes two of their numbers and some kitchens"):
-        watch(ROOM, AGENTS, (match,), jax.random.key(0))
+        play_episodes(ROOM, AGENTS, (match,), jax.random.key(0))

@@ -16,7 +16,7 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.text import from_json
 from cochef.randomness import fast
-from cochef.rollout import watch
+from cochef.rollout import play_episodes
 
 ROOM = layouts.get("cramped_room")
 PLAYED = ("asymmetric_advantages", "coordination_ring", "counter_circuit", "cramped_room", "forced_coordination")
@@ -107,7 +107,7 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
     layout = layouts.get(name)
-    tally = jax.device_get(watch(layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)))
+    tally = jax.device_get(play_episodes(layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)))
     (documented, error), *_ = re.findall(rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M)
     own_error = tally.score.std() / np.sqrt(400)
     print(f"{name}: {tally.score.mean():.1f} ± {own_error:.1f}, documented {documented}")

@@ -6,19 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.actor_critic import ACTION_SCALE, actor, kitchen_sight, look
-from cochef.agents.networks import Network, Sight, orthogonal
-from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.agents.actor_critic import ACTION_SCALE, actor, look, observation_spec
+from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.networks import Network, ObservationSpec, orthogonal
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.observation import PLANES
-from cochef.kitchen.scattered import scattered
+from cochef.kitchen.random_states import scattered
 
 KITCHEN = layouts.get("cramped_room")
 TIME, ROWS = 7, 3
 SMALL = {
-    Eyes.COMPACT: NetworkConfig(hidden=(8,), memory=5),
-    Eyes.GRID: NetworkConfig(Eyes.GRID, channels=(4, 3), hidden=(8,), normalise=True, memory=5),
+    ObservationKind.COMPACT: NetworkConfig(hidden=(8,), memory=5),
+    ObservationKind.GRID: NetworkConfig(ObservationKind.GRID, channels=(4, 3), hidden=(8,), normalise=True, memory=5),
 }
 
 
@@ -35,9 +35,9 @@ def views(eyes, states):
     return seen.reshape(TIME, ROWS, *seen.shape[1:])
 
 
-@pytest.mark.parametrize("eyes", Eyes)
+@pytest.mark.parametrize("eyes", ObservationKind)
 def test_unrolling_is_stepping_with_an_empty_memory_at_every_beginning(eyes, states):
-    network = actor(SMALL[eyes], kitchen_sight(KITCHEN, eyes), len(Action), jax.random.key(1))
+    network = actor(SMALL[eyes], observation_spec(KITCHEN, eyes), len(Action), jax.random.key(1))
     seen = views(eyes, states)
     begins = jax.random.bernoulli(jax.random.key(2), 0.3, (TIME, ROWS))
     memory = first = jax.random.normal(jax.random.key(3), (ROWS, network.memory_width))
@@ -51,9 +51,9 @@ def test_unrolling_is_stepping_with_an_empty_memory_at_every_beginning(eyes, sta
 
 
 def test_gradients_through_the_memory_are_those_of_stepping(states):
-    network = actor(SMALL[Eyes.COMPACT], kitchen_sight(KITCHEN, Eyes.COMPACT), len(Action), jax.random.key(1))
+    network = actor(SMALL[ObservationKind.COMPACT], observation_spec(KITCHEN, ObservationKind.COMPACT), len(Action), jax.random.key(1))
     network = jax.tree.map(lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.key(5), leaf.shape), network)
-    seen = views(Eyes.COMPACT, states)
+    seen = views(ObservationKind.COMPACT, states)
     begins = jax.random.bernoulli(jax.random.key(2), 0.2, (TIME, ROWS))
     weights = jax.random.normal(jax.random.key(4), (TIME, ROWS, len(Action)))
 
@@ -75,9 +75,9 @@ def test_gradients_through_the_memory_are_those_of_stepping(states):
         assert np.allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("eyes", Eyes)
+@pytest.mark.parametrize("eyes", ObservationKind)
 def test_a_network_takes_views_with_any_axes_in_front(eyes, states):
-    network = actor(SMALL[eyes], kitchen_sight(KITCHEN, eyes), len(Action), jax.random.key(1))
+    network = actor(SMALL[eyes], observation_spec(KITCHEN, eyes), len(Action), jax.random.key(1))
     seen = views(eyes, states)
     together, _ = network.step(seen, network.begin(TIME, ROWS))
     alone, _ = network.step(seen[2, 1], network.begin())
@@ -86,9 +86,9 @@ def test_a_network_takes_views_with_any_axes_in_front(eyes, states):
 
 
 def test_the_papers_network_has_the_papers_shapes():
-    config = NetworkConfig(Eyes.GRID, hidden=(64, 64, 64), normalise=True, memory=64)
-    sight = kitchen_sight(KITCHEN, Eyes.GRID)
-    shapes = eqx.filter_eval_shape(actor, config, sight, len(Action), jax.random.key(0))
+    config = NetworkConfig(ObservationKind.GRID, hidden=(64, 64, 64), normalise=True, memory=64)
+    spec = observation_spec(KITCHEN, ObservationKind.GRID)
+    shapes = eqx.filter_eval_shape(actor, config, spec, len(Action), jax.random.key(0))
     kernels = [convolution.kernel.shape for convolution in shapes.convolutions]
     assert kernels == [(3, 3, 26, 32), (3, 3, 32, 64), (3, 3, 64, 32)]
     flat = KITCHEN.height * KITCHEN.width * 32
@@ -106,9 +106,9 @@ def test_fresh_weights_are_orthogonal_and_of_the_scale_asked_for(rows, columns):
 
 
 def test_hidden_layers_begin_at_root_two_and_heads_at_their_own_scale():
-    sight = Sight((4,), (1.0,) * 4)
-    acting = actor(NetworkConfig(hidden=(8, 8)), sight, 6, jax.random.key(5))
-    judging = Network(NetworkConfig(hidden=(8, 8)), sight, 1, 1.0, jax.random.key(6))
+    spec = ObservationSpec((4,), (1.0,) * 4)
+    acting = actor(NetworkConfig(hidden=(8, 8)), spec, 6, jax.random.key(5))
+    judging = Network(NetworkConfig(hidden=(8, 8)), spec, 1, 1.0, jax.random.key(6))
     for network, scale in ((acting, ACTION_SCALE), (judging, 1.0)):
         sizes = [np.linalg.svd(layer.weight, compute_uv=False) for layer in (*network.layers, network.head)]
         for found, wanted in zip(sizes, (np.sqrt(2), np.sqrt(2), scale), strict=True):
@@ -117,30 +117,30 @@ def test_hidden_layers_begin_at_root_two_and_heads_at_their_own_scale():
 
 def test_compact_views_are_scaled_by_their_peaks():
     config, key = NetworkConfig(hidden=(8,)), jax.random.key(7)
-    plain, scaled = (actor(config, Sight((3,), peaks), 2, key) for peaks in ((1.0,) * 3, (1.0, 10.0, 5.0)))
+    plain, scaled = (actor(config, ObservationSpec((3,), peaks), 2, key) for peaks in ((1.0,) * 3, (1.0, 10.0, 5.0)))
     one, _ = plain.step(jnp.array([1, 2, 3], jnp.uint8), plain.begin())
     other, _ = scaled.step(jnp.array([1, 20, 15], jnp.uint8), scaled.begin())
     assert np.allclose(one, other, atol=1e-6)
 
 
 def test_a_critic_on_the_grid_sees_it_with_the_partners_eyes_too(states):
-    sight = kitchen_sight(KITCHEN, Eyes.GRID)
-    critic = Network(SMALL[Eyes.GRID], sight, 1, 1.0, jax.random.key(8))
+    spec = observation_spec(KITCHEN, ObservationKind.GRID)
+    critic = Network(SMALL[ObservationKind.GRID], spec, 1, 1.0, jax.random.key(8))
     kernel = critic.convolutions[0].kernel
     assert kernel.shape[2] == 2 * PLANES
     first = lambda network: network.convolutions[0].kernel  # noqa: E731
     own, partners = kernel[:, :, :PLANES], jnp.zeros_like(kernel[:, :, :PLANES])
     by_own = eqx.tree_at(first, critic, jnp.concatenate([own, partners], axis=2))
     by_partners = eqx.tree_at(first, critic, jnp.concatenate([partners, own], axis=2))
-    left, right = jnp.moveaxis(look(KITCHEN, Eyes.GRID, states), -1, 1)
+    left, right = jnp.moveaxis(look(KITCHEN, ObservationKind.GRID, states), -1, 1)
     memory = critic.begin(TIME * ROWS)
     assert np.allclose(by_own.step(right, memory)[0], by_partners.step(left, memory)[0], atol=1e-5)
     assert not np.allclose(by_own.step(left, memory)[0], by_partners.step(left, memory)[0], atol=1e-2)
 
 
-@pytest.mark.parametrize("eyes", Eyes)
+@pytest.mark.parametrize("eyes", ObservationKind)
 def test_a_critic_may_be_told_who_the_partner_is(eyes, states):
-    critic = Network(SMALL[eyes], kitchen_sight(KITCHEN, eyes), 1, 1.0, jax.random.key(9), identities=1)
+    critic = Network(SMALL[eyes], observation_spec(KITCHEN, eyes), 1, 1.0, jax.random.key(9), identities=1)
     seen, memory = views(eyes, states), critic.begin(TIME, ROWS)
     values = [critic.step(seen, memory, jnp.full((TIME, ROWS, 1), identity))[0] for identity in (0.0, 0.0, 1.0)]
     assert np.array_equal(values[0], values[1])

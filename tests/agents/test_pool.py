@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cochef.agents import actor_critic, pool, storage
+from cochef.agents.network_config import NetworkConfig
 from cochef.agents.pool import Member
-from cochef.agents.sizes import NetworkConfig
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
@@ -18,8 +18,8 @@ SMALL = NetworkConfig(hidden=(4,))
 
 
 def policy(path, number, config=SMALL, layout=LAYOUT):
-    sight = actor_critic.kitchen_sight(layout, config.eyes)
-    network = actor_critic.actor(config, sight, len(Action), jax.random.key(number))
+    spec = actor_critic.observation_spec(layout, config.eyes)
+    network = actor_critic.actor(config, spec, len(Action), jax.random.key(number))
     actor_critic.save(path, layout, config, network, {})
     return storage.read(path)
 

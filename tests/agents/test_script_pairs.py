@@ -17,7 +17,7 @@ from scipy import stats
 from cochef.agents.scripted import script
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
-from cochef.rollout import watch
+from cochef.rollout import play_episodes
 
 FIGURES = json.loads((Path(__file__).parent / "script_pairs.json").read_text("utf-8"))
 ONION_EVENTS = (  # what the reference counts in kitchens that order only onion soups
@@ -66,7 +66,7 @@ def play(name, figures, episodes):
     names = sorted({script_name for figure in figures for script_name in figure["pair"]})
     agents = tuple(script(script_name, layout) for script_name in names)
     matches = tuple((*map(names.index, figure["pair"]), episodes) for figure in figures)
-    tally = jax.device_get(watch(layout, agents, matches, jax.random.key(0)))
+    tally = jax.device_get(play_episodes(layout, agents, matches, jax.random.key(0)))
     scores, events = np.asarray(tally.score), np.asarray(tally.events)
     return zip(figures, np.split(scores, len(figures)), np.split(events, len(figures)), strict=True)
 

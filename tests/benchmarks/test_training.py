@@ -11,21 +11,21 @@ import jax
 import pytest
 from rich.console import Console
 
-from cochef.agents.networks import Network, Sight
-from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.networks import Network, ObservationSpec
 from cochef.benchmarks.peers.service import Learnt
 from cochef.benchmarks.race import TOGETHER, Race, learn
 from cochef.benchmarks.training import Plan, Timing, TrainingSpeed, measure, multiply_adds, update_multiply_adds
 from cochef.cli.bench import profile_table, race_table, training_table
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.learning import utilities
+from cochef.learning import reward_config
 from cochef.learning.config import TrainingConfig
 from cochef.methods import hsp, selfplay
 
 PEERS = Path(".venv-peers") / "bin" / "python"
 LAYOUT = layouts.get("coordination_ring")
-REWARDS = utilities.shipped(LAYOUT)
+REWARDS = reward_config.shipped(LAYOUT)
 ITERATION = 64 * 40
 WINDOW = 10  # iterations of the 64 episodes of 400 steps that a mean is over
 TINY = TrainingConfig(
@@ -44,8 +44,8 @@ def quiet(_):
 
 
 def network(config, shape, outputs):
-    sight = Sight(shape, (1.0,) * shape[-1])
-    return eqx.filter_eval_shape(Network, config, sight, outputs, 1.0, jax.random.key(0))
+    spec = ObservationSpec(shape, (1.0,) * shape[-1])
+    return eqx.filter_eval_shape(Network, config, spec, outputs, 1.0, jax.random.key(0))
 
 
 def test_a_layer_takes_three_products_but_the_first_needs_no_gradient_of_its_input():
@@ -58,14 +58,14 @@ def test_a_memory_takes_the_products_of_its_three_gates():
 
 
 def test_a_convolution_takes_its_products_in_every_cell():
-    filtering = network(NetworkConfig(Eyes.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3)
+    filtering = network(NetworkConfig(ObservationKind.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3)
     first, second, flat, head = 6 * 9 * 4 * 5, 6 * 9 * 5 * 6, 6 * 6 * 7, 7 * 3
     assert multiply_adds(filtering) == 3 * (first + second + flat + head) - first
 
 
 def test_an_update_takes_both_seats_of_every_step_in_every_epoch_whoever_plays_them():
     trainer = selfplay.population(LAYOUT, REWARDS, TINY, 2, seed=0)
-    (entries,) = trainer.game.sight.shape
+    (entries,) = trainer.game.spec.shape
     actor, critic = (3 * (entries * 4 + 4 * 4 + 4 * outputs) - entries * 4 for outputs in (6, 1))
     assert update_multiply_adds(trainer) == 2 * 2 * ITERATION * (actor + critic)
     assert update_multiply_adds(hsp.population(LAYOUT, REWARDS, TINY, 2, seed=0)) == update_multiply_adds(trainer)

@@ -13,7 +13,7 @@ from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.text import from_json
-from cochef.rollout import Step
+from cochef.rollout import Transition
 
 N, S, E, W, STAY, USE = Action
 RING = layouts.get("counter_circuit")
@@ -24,7 +24,7 @@ ORDERS = layouts.get("many_orders")
 @partial(jax.jit, static_argnames="layout")
 def _tick(layout, seen, state, actions):
     after, outcome = step(layout, state, actions)
-    return after, OBSERVING.see(layout, seen, Step(state, actions, outcome, after))
+    return after, OBSERVING.see(layout, seen, Transition(state, actions, outcome, after))
 
 
 def observe(layout, chefs, joint_actions, pots=(), counters=()):

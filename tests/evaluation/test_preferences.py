@@ -6,7 +6,7 @@ import pytest
 
 from cochef.agents import actor_critic, storage
 from cochef.agents.names import load
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError
 from cochef.evaluation.preferences import NAMES, done, event_counts, preferences, read_pairs
 from cochef.evaluation.statistics import holm
@@ -79,9 +79,9 @@ def test_weights_and_counts_must_fit():
 def write_pair(directory, member, hidden, likes):
     """A biased policy that always takes one action, and a partner that does anything."""
     layout, config = layouts.get("cramped_room"), NetworkConfig(hidden=(4,))
-    sight = actor_critic.kitchen_sight(layout, config.eyes)
+    spec = actor_critic.observation_spec(layout, config.eyes)
     for name in ("biased", "partner"):
-        network = actor_critic.actor(config, sight, len(Action), jax.random.key(member))
+        network = actor_critic.actor(config, spec, len(Action), jax.random.key(member))
         if name == "biased":
             bias = network.head.bias.at[likes].set(50.0)
             network = jax.tree.map(lambda leaf, old=network.head.bias, new=bias: new if leaf is old else leaf, network)

@@ -16,7 +16,7 @@ from cochef.kitchen import layouts, render
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import start
 from cochef.kitchen.text import from_json
-from cochef.rollout import Recording, record
+from cochef.rollout import Trajectory, record
 
 STEPS = 12
 KITCHENS = 2
@@ -31,7 +31,7 @@ def layout() -> Layout:
 
 
 @pytest.fixture(scope="module")
-def recording(layout: Layout) -> Recording:
+def recording(layout: Layout) -> Trajectory:
     """Two short random episodes."""
     return record(layout, (Random(), Random()), jax.random.key(0), KITCHENS)
 

@@ -6,7 +6,7 @@ from enum import IntEnum, auto
 import jax
 import jax.numpy as jnp
 
-from cochef.agents.networks import Sight
+from cochef.agents.networks import ObservationSpec
 from cochef.kitchen.constants import SEATS
 from cochef.pytree import pytree
 
@@ -42,9 +42,9 @@ class Ladder:
     events: int = len(Rung)
 
     @property
-    def sight(self):
+    def spec(self):
         entries = self.horizon + 2
-        return Sight((entries,), (1.0,) * entries)
+        return ObservationSpec((entries,), (1.0,) * entries)
 
     def begin(self, key, elapsed, scattered):
         signals = jax.random.bernoulli(key, shape=(SEATS, self.horizon)).astype(jnp.int32)

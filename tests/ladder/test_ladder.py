@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
 from cochef.learning.collect import Seating
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.trainer import Recipe, Trainer, Utility

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.networks import Network, Sight
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
+from cochef.agents.networks import Network, ObservationSpec
 from cochef.kitchen.constants import SEATS
 from cochef.learning.collect import Seating
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.matchmaking import Identity, Pool, Sampling
+from cochef.learning.partner_sampling import Identity, Pool, Sampling
 from cochef.learning.trainer import Recipe, Trainer, Utility
 from cochef.pytree import pytree
 
@@ -37,9 +37,9 @@ class Follow:
     events: int = 1
 
     @property
-    def sight(self):
+    def spec(self):
         entries = self.horizon + self.actions
-        return Sight((entries,), (1.0,) * entries)
+        return ObservationSpec((entries,), (1.0,) * entries)
 
     def begin(self, key, elapsed, scattered):
         return Moment(elapsed.astype(jnp.int32), jnp.full(SEATS, -1))
@@ -72,7 +72,7 @@ CONFIG = TrainingConfig(
 
 def stubborn():
     """Partners that always do the same, each something else."""
-    one = Network(NetworkConfig(hidden=(4,)), GAME.sight, PARTNERS, 0.0, jax.random.key(0))
+    one = Network(NetworkConfig(hidden=(4,)), GAME.spec, PARTNERS, 0.0, jax.random.key(0))
     many = jax.tree.map(lambda leaf: jnp.stack([leaf] * PARTNERS), one)
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: 20.0 * jnp.eye(PARTNERS) if jax.tree_util.keystr(path) == ".head.bias" else leaf, many
@@ -102,6 +102,6 @@ def test_partners_stay_as_they_are_and_only_the_critic_is_told_who_they_are():
     nothing = jnp.zeros((1, 1, 1))
     utility = Utility(nothing, jnp.ones((1, 1)), nothing)
     training = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool).begin()
-    entries = GAME.sight.shape[0]
+    entries = GAME.spec.shape[0]
     assert training.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
     assert training.learners.critic.layers[0].weight.shape == (1, 1, entries + PARTNERS, 16)

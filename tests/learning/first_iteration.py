@@ -9,8 +9,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 
-from cochef.agents.sizes import NetworkConfig
-from cochef.compilation import keep_compiled
+from cochef.agents.network_config import NetworkConfig
 from cochef.experiments.populations import population
 from cochef.kitchen import layouts
 
@@ -40,6 +39,5 @@ def first_iteration(method, members):
 
 if __name__ == "__main__":
     jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-    keep_compiled()
     assert trainer(sys.argv[2], int(sys.argv[3])).mesh.size == int(sys.argv[1])
     np.savez(sys.argv[4], **first_iteration(sys.argv[2], int(sys.argv[3])))

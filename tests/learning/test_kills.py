@@ -13,9 +13,8 @@ from tests.learning.small_runs import KITCHEN, outcome
 PROGRAM = """
 import sys
 from pathlib import Path
-from cochef.compilation import keep_compiled, use_all_cores
+from cochef.runtime import use_all_cores
 use_all_cores()
-keep_compiled()
 from cochef.experiments.populations import population
 from cochef.kitchen import layouts
 from cochef.learning import runs

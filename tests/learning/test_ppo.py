@@ -8,13 +8,13 @@ import numpy as np
 import optax
 import pytest
 
-from cochef.agents.networks import Sight
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
+from cochef.agents.networks import ObservationSpec
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import Batch, new_learner, update
 
 LEARNERS, BLOCKS, BLOCK, ROWS, ACTIONS = 2, 8, 1, 6, 3
-SIGHT = Sight((4,), (1.0, 2.0, 1.0, 5.0))
+SIGHT = ObservationSpec((4,), (1.0, 2.0, 1.0, 5.0))
 CONFIG = TrainingConfig(steps=BLOCKS, epochs=1, minibatches=1, huber=0.5, network=NetworkConfig(hidden=(8,)))
 ENTROPY = jnp.float32(0.01)
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.learning.returns import advantages, no_targets
+from cochef.learning.returns import advantages, new_value_normalizer
 
 TIME, ROWS = 12, 5
 
@@ -58,7 +58,7 @@ def test_with_full_trace_a_target_is_the_discounted_return(numbers):
 @pytest.mark.parametrize("decay", [0.0, 0.9, 0.99999])
 def test_the_normaliser_is_the_debiased_running_mean_and_deviation(decay):
     batches = np.random.default_rng(1).normal(3.0, 2.0, size=(6, 50)).astype(np.float32)
-    normaliser = no_targets()
+    normaliser = new_value_normalizer()
     for batch in batches:
         normaliser = normaliser.seen(jnp.asarray(batch), decay)
     weights = np.array([decay ** (len(batches) - 1 - number) for number in range(len(batches))])
@@ -69,16 +69,16 @@ def test_the_normaliser_is_the_debiased_running_mean_and_deviation(decay):
 
 
 def test_normalised_values_come_back_in_units_of_reward():
-    normaliser = no_targets().seen(jnp.array([1.0, 5.0, 9.0]), 0.99999)
+    normaliser = new_value_normalizer().seen(jnp.array([1.0, 5.0, 9.0]), 0.99999)
     values = jnp.array([-3.0, 0.0, 40.0])
     assert np.allclose(normaliser.denormalise(normaliser.normalise(values)), values, atol=1e-4)
 
 
 def test_equal_targets_are_not_blown_up():
-    normaliser = no_targets().seen(jnp.full(8, 2.0), 0.9)
+    normaliser = new_value_normalizer().seen(jnp.full(8, 2.0), 0.9)
     assert np.allclose(normaliser.normalise(jnp.full(3, 2.0)), 0.0, atol=1e-4)
     assert jnp.abs(normaliser.normalise(jnp.array([2.1]))) <= 1.01
 
 
 def test_before_any_target_values_are_finite():
-    assert jnp.isfinite(jax.vmap(no_targets().denormalise)(jnp.arange(3.0))).all()
+    assert jnp.isfinite(jax.vmap(new_value_normalizer().denormalise)(jnp.arange(3.0))).all()

@@ -17,7 +17,7 @@ MEMORY_LIMIT = 4e9
 ONE_LAPTOP_ITERATION = """
 import resource
 import jax
-from cochef.compilation import use_all_cores
+from cochef.runtime import use_all_cores
 use_all_cores()
 from cochef.experiments.populations import population
 from cochef.kitchen import layouts

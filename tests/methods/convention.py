@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from cochef.agents.networks import Sight
+from cochef.agents.networks import ObservationSpec
 from cochef.kitchen.constants import SEATS
 
 
@@ -24,8 +24,8 @@ class Convention:
         return len(self.payoffs)
 
     @property
-    def sight(self):
-        return Sight((self.horizon,), (1.0,) * self.horizon)
+    def spec(self):
+        return ObservationSpec((self.horizon,), (1.0,) * self.horizon)
 
     def begin(self, key, elapsed, scattered):
         return elapsed.astype(jnp.int32)

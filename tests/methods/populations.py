@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.trainer import Trainer, Utility
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cochef.agents.actor_critic import actor
-from cochef.agents.networks import Sight
-from cochef.agents.sizes import NetworkConfig
-from cochef.learning.collect import Played
+from cochef.agents.network_config import NetworkConfig
+from cochef.agents.networks import ObservationSpec
+from cochef.learning.collect import Rollout
 from cochef.methods.mep import PopulationEntropy
 from cochef.methods.trajdiv import divergence, objective
 
@@ -103,14 +103,14 @@ def test_the_loss_of_trajdiv_has_the_gradient_of_the_divergence_that_policies_re
 
 def test_the_bonus_is_the_surprise_of_the_whole_population():
     kitchens, entries, actions, weight = 2, 4, 3, 0.7
-    sight = Sight((entries,), (1.0,) * entries)
-    build = lambda key: actor(NetworkConfig(hidden=(8,)), sight, actions, key)  # noqa: E731
+    spec = ObservationSpec((entries,), (1.0,) * entries)
+    build = lambda key: actor(NetworkConfig(hidden=(8,)), spec, actions, key)  # noqa: E731
     everyone = jax.vmap(build)(jax.random.split(jax.random.key(0), POLICIES))
     everyone = jax.tree.map(lambda leaf: 5 * leaf, everyone)  # policies that differ
     members = 2  # those on one of several devices
     shape = (TIME, members, 2, kitchens)
     generator = np.random.default_rng(1)
-    played = Played(
+    played = Rollout(
         views=jnp.asarray(generator.integers(0, 2, (TIME + 1, *shape[1:], entries)), jnp.uint8),
         begins=jnp.zeros((TIME + 1, members, kitchens), bool),
         actions=jnp.asarray(generator.integers(0, actions, shape), jnp.int32),

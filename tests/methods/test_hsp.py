@@ -4,11 +4,11 @@ import jax
 import numpy as np
 import pytest
 
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Event
 from cochef.learning.config import TrainingConfig
-from cochef.learning.utilities import ORDER, as_vector, shipped
+from cochef.learning.reward_config import ORDER, as_vector, shipped
 from cochef.methods import hsp
 from cochef.methods.hsp import BIASED, PARTNER, BiasedShaping
 

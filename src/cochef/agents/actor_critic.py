@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, UInt8
 
 from cochef.agents import storage
-from cochef.agents.networks import Network, Sight
-from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.networks import Network, ObservationSpec
 from cochef.errors import InputError, shown
 from cochef.kitchen.constants import Action
 from cochef.kitchen.layout import Layout
@@ -23,43 +23,43 @@ KIND = "trained"
 ACTION_SCALE = 0.01  # of the head's weights at first: every action about as likely
 
 
-def kitchen_sight(layout: Layout, eyes: Eyes) -> Sight:
+def observation_spec(layout: Layout, observation: ObservationKind) -> ObservationSpec:
     """What a chef sees in a kitchen."""
-    if eyes is Eyes.GRID:
-        return Sight((layout.height, layout.width, PLANES), (1.0,) * PLANES)
+    if observation is ObservationKind.GRID:
+        return ObservationSpec((layout.height, layout.width, PLANES), (1.0,) * PLANES)
     peaks = compact_peaks(layout)
-    return Sight((len(peaks),), tuple(map(float, peaks)))
+    return ObservationSpec((len(peaks),), tuple(map(float, peaks)))
 
 
-def look(layout: Layout, eyes: Eyes, states: State) -> UInt8[Array, "2 *view_kitchens"]:
+def observe(layout: Layout, observation: ObservationKind, states: State) -> UInt8[Array, "2 *view_kitchens"]:
     """What both chefs see."""
-    return (grid if eyes is Eyes.GRID else compact)(layout, states)
+    return (grid if observation is ObservationKind.GRID else compact)(layout, states)
 
 
-class Trained(eqx.Module):
+class TrainedAgent(eqx.Module):
     """Acts by a trained network."""
 
     network: Network
     layout: Layout = eqx.field(static=True)
-    eyes: Eyes = eqx.field(static=True)
+    observation: ObservationKind = eqx.field(static=True)
     greedy: bool = eqx.field(static=True, default=False)
 
-    def begin(self, key: Key[Array, ""]) -> Float[Array, " memory"]:
+    def begin(self, key: Key[Array, ""]) -> Float[Array, " carry"]:
         """Nothing seen yet."""
         return self.network.begin()
 
     def act(
-        self, state: State, seat: int, memory: Float[Array, " memory"], key: Key[Array, ""]
-    ) -> tuple[Int[Array, ""], Float[Array, " memory"]]:
+        self, state: State, seat: int, carry: Float[Array, " carry"], key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Float[Array, " carry"]]:
         """An action by its probability, or the likeliest one."""
-        logits, memory = self.network.step(look(self.layout, self.eyes, state)[seat], memory)
+        logits, carry = self.network.step(observe(self.layout, self.observation, state)[seat], carry)
         action = logits.argmax() if self.greedy else jax.random.categorical(key, logits)
-        return action.astype(jnp.int32), memory
+        return action.astype(jnp.int32), carry
 
 
-def actor(config: NetworkConfig, sight: Sight, actions: int, key: Key[Array, ""]) -> Network:
+def actor(config: NetworkConfig, spec: ObservationSpec, actions: int, key: Key[Array, ""]) -> Network:
     """A fresh network that gives the log-odds of actions."""
-    return Network(config, sight, actions, ACTION_SCALE, key)
+    return Network(config, spec, actions, ACTION_SCALE, key)
 
 
 def save(path: Path, layout: Layout, config: NetworkConfig, network: Network, about: Mapping[str, Any]) -> None:
@@ -69,31 +69,31 @@ def save(path: Path, layout: Layout, config: NetworkConfig, network: Network, ab
 
 def card(kind: str, layout: Layout, config: NetworkConfig, about: Mapping[str, Any]) -> storage.Card:
     """What a file with such networks says about itself."""
-    table = asdict(config) | {"eyes": config.eyes.value}
+    table = asdict(config) | {"observation": config.observation.value}
     return storage.Card(kind, layout.name, layout.fingerprint, table, about)
 
 
-def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool) -> Trained:
+def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool) -> TrainedAgent:
     """The trained agent in a file that has been read."""
     config = _config(card.config, path)
-    sight = kitchen_sight(layout, config.eyes)
-    skeleton = eqx.filter_eval_shape(actor, config, sight, len(Action), jax.random.key(0))
-    return Trained(storage.fill(skeleton, tensors, path), layout, config.eyes, greedy)
+    spec = observation_spec(layout, config.observation)
+    skeleton = eqx.filter_eval_shape(actor, config, spec, len(Action), jax.random.key(0))
+    return TrainedAgent(storage.fill(skeleton, tensors, path), layout, config.observation, greedy)
 
 
 def _config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
-    wanted = {"eyes", "channels", "hidden", "normalise", "memory"}
+    wanted = {"observation", "channels", "hidden", "normalise", "memory"}
     if table.keys() != wanted:
         raise InputError(f"{path}: its network is described by {shown(sorted(table))}; it takes {sorted(wanted)}")
-    known = {eyes.value: eyes for eyes in Eyes}
+    known = {observation.value: observation for observation in ObservationKind}
     try:
-        if not isinstance(table["eyes"], str) or table["eyes"] not in known:
-            raise InputError(f"eyes is {shown(table['eyes'])}; allowed: {', '.join(known)}")
+        if not isinstance(table["observation"], str) or table["observation"] not in known:
+            raise InputError(f"observation is {shown(table['observation'])}; allowed: {', '.join(known)}")
         if not isinstance(table["normalise"], bool):
             raise InputError(f"normalise is {shown(table['normalise'])}; it takes true or false")
         channels, hidden = (
             tuple(table[name]) if isinstance(table[name], list) else table[name] for name in ("channels", "hidden")
         )
-        return NetworkConfig(known[table["eyes"]], channels, hidden, table["normalise"], table["memory"])
+        return NetworkConfig(known[table["observation"]], channels, hidden, table["normalise"], table["memory"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

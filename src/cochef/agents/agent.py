@@ -11,7 +11,7 @@ from cochef.kitchen.constants import Action
 from cochef.kitchen.state import State
 from cochef.pytree import pytree
 
-Memory = Any  # a tree of arrays that an agent carries from step to step
+Carry = Any  # a tree of arrays that an agent carries from step to step
 
 
 @runtime_checkable
@@ -19,35 +19,35 @@ class Agent(Protocol):
     """Acts for one chef in one kitchen; a rollout maps it over many. An agent is a tree of its parameters."""
 
     @abstractmethod
-    def begin(self, key: Key[Array, ""]) -> Memory:
-        """The memory an episode starts with."""
+    def begin(self, key: Key[Array, ""]) -> Carry:
+        """The carry an episode starts with."""
 
     @abstractmethod
-    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
-        """The action for the chef in `seat`, and the memory afterwards."""
+    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
+        """The action for the chef in `seat`, and the carry afterwards."""
 
 
 @pytree
 class Random:
     """Does anything at random."""
 
-    def begin(self, key: Key[Array, ""]) -> Memory:
+    def begin(self, key: Key[Array, ""]) -> Carry:
         """Nothing to remember."""
         return ()
 
-    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
         """One of the six actions, each as likely."""
-        return (jax.random.bits(key) % len(Action)).astype(jnp.int32), memory
+        return (jax.random.bits(key) % len(Action)).astype(jnp.int32), carry
 
 
 @pytree
 class Stay:
     """Stands still."""
 
-    def begin(self, key: Key[Array, ""]) -> Memory:
+    def begin(self, key: Key[Array, ""]) -> Carry:
         """Nothing to remember."""
         return ()
 
-    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
         """Always stay."""
-        return jnp.int32(Action.STAY), memory
+        return jnp.int32(Action.STAY), carry

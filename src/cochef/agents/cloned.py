@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents import storage
-from cochef.agents.sizes import check_hidden
+from cochef.agents.network_config import check_hidden
 from cochef.errors import InputError
 from cochef.kitchen.constants import Action, Direction
 from cochef.kitchen.features import FEATURES, features
@@ -64,16 +64,16 @@ class Clone(eqx.Module):
         """Nothing done yet."""
         return Recent(jnp.full(_STUCK, _NO_SPOT), jnp.full(_STUCK, _NO_SPOT))
 
-    def act(self, state: State, seat: int, memory: Recent, key: Key[Array, ""]) -> tuple[Int[Array, ""], Recent]:
+    def act(self, state: State, seat: int, carry: Recent, key: Key[Array, ""]) -> tuple[Int[Array, ""], Recent]:
         """An action by its probability; on the spot of the last three states, not what was done there."""
         logits = self.network(features(self.layout, state)[seat])
         spot = state.chefs.cell[seat] * len(Direction) + state.chefs.facing[seat]
-        stuck = (memory.spots == spot).all()
-        tried = (memory.actions[:, None] == jnp.arange(len(Action))).any(axis=0)
+        stuck = (carry.spots == spot).all()
+        tried = (carry.actions[:, None] == jnp.arange(len(Action))).any(axis=0)
         logits = jnp.where(stuck & tried, -jnp.inf, logits)
         action = logits.argmax() if self.greedy else jax.random.categorical(key, logits)
         shift = lambda old, new: jnp.append(old[1:], new.astype(jnp.int32))  # noqa: E731
-        return action, Recent(shift(memory.spots, spot), shift(memory.actions, action))
+        return action, Recent(shift(carry.spots, spot), shift(carry.actions, action))
 
 
 def card(layout: Layout, hidden: Sequence[int], about: Mapping[str, Any]) -> storage.Card:

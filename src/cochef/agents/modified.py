@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from cochef.agents.agent import Agent, Memory
+from cochef.agents.agent import Agent, Carry
 from cochef.kitchen.constants import Action
 from cochef.kitchen.state import State
 
@@ -18,16 +18,16 @@ class Noisy(eqx.Module):
     agent: Agent
     noise: float = eqx.field(static=True)
 
-    def begin(self, key: Key[Array, ""]) -> Memory:
+    def begin(self, key: Key[Array, ""]) -> Carry:
         """The agent's own."""
         return self.agent.begin(key)
 
-    def act(self, state: State, seat: int, memory: Memory, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
         """The agent thinks in either case."""
         key_agent, key_slip, key_action = jax.random.split(key, 3)
-        action, memory = self.agent.act(state, seat, memory, key_agent)
+        action, carry = self.agent.act(state, seat, carry, key_agent)
         slips = jax.random.uniform(key_slip) < self.noise
-        return jnp.where(slips, jax.random.randint(key_action, (), 0, len(Action)), action), memory
+        return jnp.where(slips, jax.random.randint(key_action, (), 0, len(Action)), action), carry
 
 
 class Slow(eqx.Module):
@@ -36,15 +36,15 @@ class Slow(eqx.Module):
     agent: Agent
     idle: int = eqx.field(static=True)
 
-    def begin(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Memory]:
+    def begin(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
         """Full of rest still to take."""
         return jnp.int32(self.idle), self.agent.begin(key)
 
     def act(
-        self, state: State, seat: int, memory: tuple[Int[Array, ""], Memory], key: Key[Array, ""]
-    ) -> tuple[Int[Array, ""], tuple[Int[Array, ""], Memory]]:
+        self, state: State, seat: int, carry: tuple[Int[Array, ""], Carry], key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], tuple[Int[Array, ""], Carry]]:
         """Stay, or act when rested."""
-        rest, before = memory
+        rest, before = carry
         action, after = self.agent.act(state, seat, before, key)
         acts = rest == 0
         after = jax.tree.map(lambda new, old: jnp.where(acts, new, old), after, before)
@@ -58,16 +58,16 @@ class Mixture(eqx.Module):
     weights: tuple[float, ...] = eqx.field(static=True)
 
     def begin(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Any]:
-        """Who it is in this episode, and everybody's memory."""
+        """Who it is in this episode, and everybody's carry."""
         key_who, key_begin = jax.random.split(key)
         who = jax.random.categorical(key_who, jnp.log(jnp.asarray(self.weights)))
         return who, tuple(agent.begin(key_begin) for agent in self.agents)
 
     def act(
-        self, state: State, seat: int, memory: tuple[Int[Array, ""], Any], key: Key[Array, ""]
+        self, state: State, seat: int, carry: tuple[Int[Array, ""], Any], key: Key[Array, ""]
     ) -> tuple[Int[Array, ""], tuple[Int[Array, ""], Any]]:
         """What the drawn agent does."""
-        who, memories = memory
-        acted = [agent.act(state, seat, own, key) for agent, own in zip(self.agents, memories, strict=True)]
-        actions, memories = zip(*acted, strict=True)
-        return jnp.stack(actions)[who], (who, memories)
+        who, carries = carry
+        acted = [agent.act(state, seat, own, key) for agent, own in zip(self.agents, carries, strict=True)]
+        actions, carries = zip(*acted, strict=True)
+        return jnp.stack(actions)[who], (who, carries)

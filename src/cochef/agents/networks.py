@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
-from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.kitchen.observation import PLANES
 
 _HIDDEN_SCALE = math.sqrt(2.0)
@@ -22,7 +22,7 @@ _SWAPPED = (1, 0, *range(6, 10), *range(2, 6), *range(10, PLANES))  # the planes
 
 
 @dataclass(frozen=True)
-class Sight:
+class ObservationSpec:
     """What a view is: its shape, and the largest number that each entry (of its last axis) takes."""
 
     shape: tuple[int, ...]
@@ -183,7 +183,7 @@ _unroll.defvjp(_forward, _backward)
 
 
 class Network(eqx.Module):
-    """Eyes, layers, perhaps a memory, and a head; a critic may also be told who the partner is."""
+    """ObservationKind, layers, perhaps a memory, and a head; a critic may also be told who the partner is."""
 
     convolutions: tuple[Convolution, ...]
     layers: tuple[Linear, ...]
@@ -191,13 +191,13 @@ class Network(eqx.Module):
     memory: Gru | None
     memory_norm: LayerNorm | None
     head: Linear
-    sight: Sight = eqx.field(static=True)
+    spec: ObservationSpec = eqx.field(static=True)
     both_views: bool = eqx.field(static=True)
 
     def __init__(
         self,
         config: NetworkConfig,
-        sight: Sight,
+        spec: ObservationSpec,
         outputs: int,
         head_scale: float,
         key: Key[Array, ""],
@@ -205,15 +205,15 @@ class Network(eqx.Module):
     ) -> None:
         """Fresh weights. A critic (one output) also sees the grid as the partner does."""
         keys = iter(jax.random.split(key, len(config.channels) + len(config.hidden) + 2))
-        self.sight = sight
-        self.both_views = outputs == 1 and config.eyes is Eyes.GRID
-        width = sight.shape[-1] * (2 if self.both_views else 1) + identities
+        self.spec = spec
+        self.both_views = outputs == 1 and config.eyes is ObservationKind.GRID
+        width = spec.shape[-1] * (2 if self.both_views else 1) + identities
         convolutions = []
-        if config.eyes is Eyes.GRID:
+        if config.eyes is ObservationKind.GRID:
             for channels in config.channels:
                 convolutions.append(Convolution(width, channels, next(keys)))
                 width = channels
-            width *= math.prod(sight.shape[:-1])
+            width *= math.prod(spec.shape[:-1])
         layers = []
         for hidden in config.hidden:
             layers.append(Linear(width, hidden, _HIDDEN_SCALE, next(keys)))
@@ -262,15 +262,15 @@ class Network(eqx.Module):
 
     def _see(self, view: UInt8[Array, "*batch_view"], identity: Array | None) -> Float[Array, "*batch width"]:
         """The signal after the last layer before the memory."""
-        batch = view.shape[: view.ndim - len(self.sight.shape)]
+        batch = view.shape[: view.ndim - len(self.spec.shape)]
         signal = view.astype(jnp.float32)
-        scale = 1.0 / jnp.asarray(self.sight.peaks)
+        scale = 1.0 / jnp.asarray(self.spec.peaks)
         if self.convolutions:
             signal = self._filter(signal * scale, identity).reshape(*batch, -1)
             first = self.layers[0](signal)
         else:
             # Scaling the weights instead of every view, and adding the identity's share, saves passes over the views.
-            entries = self.sight.shape[-1]
+            entries = self.spec.shape[-1]
             weight = self.layers[0].weight
             first = signal @ (weight[:entries] * scale[:, None]) + self.layers[0].bias
             if identity is not None:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from cochef.agents import storage
-from cochef.agents.actor_critic import KIND, Trained, build
+from cochef.agents.actor_critic import KIND, TrainedAgent, build
 from cochef.agents.networks import Network
 from cochef.errors import InputError, shown
 from cochef.files import claim_directory, read_limited, write_whole
@@ -80,7 +80,7 @@ class PoolFiles:
         storage.check_kitchen(card, self.layout, path)
         return card, tensors
 
-    def load(self, member: Member) -> Trained:
+    def load(self, member: Member) -> TrainedAgent:
         """The policy."""
         return build(*self.read(member), self.layout, self.path(member), greedy=False)
 

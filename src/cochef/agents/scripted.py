@@ -149,12 +149,12 @@ class Scripted(eqx.Module):
         task = jax.random.randint(key, (), 0, len(self.script.tasks))
         return Habit(task, jnp.bool_(False), jnp.full(_PHASES, _NO_GOAL), jnp.int32(_NO_GOAL), jnp.int32(0))
 
-    def act(self, state: State, seat: int, memory: Habit, key: Key[Array, ""]) -> tuple[Int[Array, ""], Habit]:
+    def act(self, state: State, seat: int, carry: Habit, key: Key[Array, ""]) -> tuple[Int[Array, ""], Habit]:
         """Go on with the task or begin another, then get unstuck if need be."""
         draw_goal, draw = _once(jax.random.bits(key, (2,)))
         anywhere, draw_task = (draw % len(Direction)).astype(jnp.int32), draw >> _WORD
         scene = self._look(state, seat)
-        habit = self._choose_task(scene, memory, draw_task)
+        habit = self._choose_task(scene, carry, draw_task)
         phase, valid, brings = self._phase(scene, state.counters, habit)
         goal, first = self._choose_goal(scene, phase, valid, habit.goals, draw_goal)
 

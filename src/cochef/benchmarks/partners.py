@@ -12,7 +12,7 @@ from cochef.agents import names, scripted
 from cochef.benchmarks.kitchen import machine
 from cochef.evaluation.crossplay import Player, evaluate
 from cochef.kitchen.layout import Layout
-from cochef.rollout import watch
+from cochef.rollout import play_episodes
 
 RANDOM = "random"
 
@@ -54,7 +54,7 @@ def measure(
             tell(f"{name}, round {number} of {rounds}" if number else f"compiling {name}")
             agent = names.load(name, layout)
             begun = time.perf_counter()
-            jax.block_until_ready(watch(layout, (agent, agent), ((0, 1, kitchens),), jax.random.key(number)))
+            jax.block_until_ready(play_episodes(layout, (agent, agent), ((0, 1, kitchens),), jax.random.key(number)))
             if number:
                 rates[name].append(kitchens * layout.horizon / (time.perf_counter() - begun))
     taking_part = [Player(f"partner {i}", everybody[i % len(everybody)]) for i in range(partners)]

@@ -16,8 +16,8 @@ from cochef.benchmarks.peers.process import Peer
 from cochef.benchmarks.peers.service import EPISODES, Learnt
 from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
+from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer
-from cochef.learning.utilities import Rewards
 from cochef.methods import selfplay
 
 TOGETHER = 4  # seeds that are trained at once
@@ -53,7 +53,7 @@ class Race:
 
 def race(
     layout: Layout,
-    rewards: Rewards,
+    rewards: RewardConfig,
     config: TrainingConfig,
     seeds: int,
     target: float,

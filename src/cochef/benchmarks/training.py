@@ -28,7 +28,7 @@ from cochef.benchmarks.race import Race, race
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Tile
 from cochef.kitchen.layout import Layout
-from cochef.learning import utilities
+from cochef.learning import reward_config
 from cochef.learning.collect import Wants, play
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import new_learner
@@ -162,7 +162,7 @@ def ratio(own: tuple[float, ...], other: tuple[float, ...]) -> float:
 
 def measure(plan: Plan, python: Path | None, tell: Tell) -> TrainingSpeed:
     """Populations, a matrix product and the peer in the environment of this Python, in turns; then the race."""
-    rewards = utilities.shipped(plan.layout)
+    rewards = reward_config.shipped(plan.layout)
     with contextlib.ExitStack() as stack:
         peer = _peer(stack, plan.layout, python, tell) if python else None
         finish = race(plan.layout, rewards, plan.config, plan.seeds, plan.target, peer, tell) if plan.seeds else None
@@ -260,7 +260,7 @@ class _Playing:
 def update_multiply_adds(trainer: Trainer) -> int:
     """Multiply-adds of the layers of all actors and critics in an iteration's update."""
     config, game = trainer.config, trainer.game
-    learner = eqx.filter_eval_shape(new_learner, config, game.sight, game.actions, jax.random.key(0))
+    learner = eqx.filter_eval_shape(new_learner, config, game.spec, game.actions, jax.random.key(0))
     rows = trainer.utility.order.shape[0] * SEATS * config.steps_per_iteration
     return config.epochs * rows * (multiply_adds(learner.actor) + multiply_adds(learner.critic))
 
@@ -271,7 +271,7 @@ def multiply_adds(network: Network) -> int:
     A layer takes three products: forward, the gradient of its weights, and that of its input, which the first needs
     not. Convolutions count as if nothing were cut off at the edges.
     """
-    cells = math.prod(network.sight.shape[:-1])
+    cells = math.prod(network.spec.shape[:-1])
     layers = [cells * math.prod(convolution.kernel.shape) for convolution in network.convolutions]
     linear = [*network.layers, network.head]
     if network.memory:

@@ -56,10 +56,8 @@ class BenchKitchen:
         """Measure and show."""
         from cochef.benchmarks.kitchen import compare, own_rates
         from cochef.benchmarks.peers.process import REMEDY, interpreter
-        from cochef.compilation import keep_compiled
         from cochef.kitchen import layouts
 
-        keep_compiled()
         console = Console(highlight=False)
         layout = layouts.get(self.layout)
         with console.status("starting") as status:
@@ -112,13 +110,11 @@ class BenchPartners:
     def run(self) -> int:
         """Measure and show."""
         from cochef.benchmarks import kitchen, partners
-        from cochef.compilation import keep_compiled
         from cochef.kitchen import layouts
 
         kitchen.check_kitchens(self.kitchens)
         if self.rounds < 1 or self.partners < 1:
             raise InputError(f"{self.rounds} rounds with {self.partners} partners; both take at least 1")
-        keep_compiled()
         console, layout = Console(highlight=False), layouts.get(self.layout)
         with console.status("starting") as status:
             speed = partners.measure(layout, self.kitchens, self.rounds, self.partners, 100, status.update)
@@ -157,10 +153,9 @@ class BenchTraining:
 
     def run(self) -> int:
         """Measure and show."""
-        from cochef.compilation import keep_compiled, use_all_cores
+        from cochef.runtime import use_all_cores
 
         use_all_cores()
-        keep_compiled()
         from cochef.benchmarks import training
         from cochef.benchmarks.peers.process import REMEDY, interpreter
         from cochef.kitchen import layouts

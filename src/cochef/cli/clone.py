@@ -35,13 +35,11 @@ class Clone:
 
     def run(self) -> int:
         """Clone, save and report."""
-        from cochef.compilation import keep_compiled
         from cochef.human.games import Split, games
         from cochef.kitchen import layouts
         from cochef.learning import cloning
 
         check_seed(self.seed)
-        keep_compiled()
         claim_directory(self.out)
         played = sorted({game.layout for game in games()})
         for name in self.layouts:

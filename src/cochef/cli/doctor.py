@@ -74,7 +74,7 @@ def _jax() -> Iterator[Finding]:
     import jax
     import jax.numpy as jnp
 
-    from cochef.compilation import cache_directory
+    from cochef.runtime import cache_directory
 
     devices = ", ".join(f"{device.platform}:{device.id}" for device in jax.devices())
     works = float(jnp.arange(4.0).sum()) == 6.0

@@ -44,7 +44,6 @@ class Evaluate:
 
     def run(self) -> int:
         """Play, record, and show."""
-        from cochef.compilation import keep_compiled
         from cochef.evaluation import crossplay, records
         from cochef.kitchen import layouts
 
@@ -55,7 +54,6 @@ class Evaluate:
             raise InputError("no agents; give at least one, such as --agents script:delivery")
         if self.out:
             claim_directory(self.out)
-        keep_compiled()
         layout = layouts.get(self.layout)
         agents = crossplay.players(self.agents)
         partners = crossplay.players(self.partners or crossplay.unseen_partners(layout))

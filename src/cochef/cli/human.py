@@ -54,10 +54,8 @@ class ConvertGames:
 
     def run(self) -> int:
         """Convert, compare, report, and write what holds."""
-        from cochef.compilation import keep_compiled
         from cochef.human.convert import convert, read_archive
 
-        keep_compiled()
         return publish(convert(read_archive(self.archive)), self.output, self.report)
 
 

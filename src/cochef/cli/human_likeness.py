@@ -32,11 +32,9 @@ class HumanLikeness:
     def run(self) -> int:
         """Replay the people's games, let the proxies play, and show both."""
         self._check()
-        from cochef.compilation import keep_compiled
         from cochef.evaluation import human_likeness, plots
         from cochef.kitchen import layouts
 
-        keep_compiled()
         kitchens = [layouts.get(name) for name in self.layouts]
         found = [
             human_likeness.compare(layout, episodes=self.episodes, steps=self.steps, seed=self.seed)

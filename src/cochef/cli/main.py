@@ -25,6 +25,7 @@ from cochef.cli.study import StudyCommand
 from cochef.cli.train import Train
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
+from cochef.runtime import keep_compiled_programs
 
 Command = (
     Annotated[Layouts, tyro.conf.subcommand("layouts")]
@@ -51,6 +52,7 @@ Command = (
 
 def main() -> None:
     """Read the command line, run the command, and exit with its code: 0 done, 1 a difference found, 2 bad input."""
+    keep_compiled_programs()
     try:
         command = tyro.cli(
             Command,  # pyright: ignore[reportArgumentType]

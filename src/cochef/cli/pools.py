@@ -123,16 +123,16 @@ class TrainWithPool:
     def run(self) -> int:
         """Train, or go on training."""
         check_seed(self.seed)
-        from cochef.compilation import use_all_cores
+        from cochef.runtime import use_all_cores
 
         use_all_cores()
         from cochef.agents import pool
         from cochef.experiments import adaptation
         from cochef.kitchen import layouts
-        from cochef.learning import runs, utilities
+        from cochef.learning import reward_config, runs
 
         files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
-        rewards = utilities.read(self.rewards) if self.rewards else utilities.shipped(files.layout)
+        rewards = reward_config.read(self.rewards) if self.rewards else reward_config.shipped(files.layout)
         how = adaptation.adaptation(PRESETS[self.preset].adaptive, rewards, len(files.members), self.seed)
         claim_directory(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -34,14 +34,12 @@ class Preferences:
 
     def run(self) -> int:
         """Play, count and show."""
-        from cochef.compilation import keep_compiled
         from cochef.evaluation import preferences
         from cochef.kitchen import layouts
 
         check_seed(self.seed)
         if self.episodes < 1:
             raise InputError(f"episodes is {self.episodes}; it takes a whole number from 1")
-        keep_compiled()
         console = Console(highlight=False)
         with console.status("playing"):
             own = layouts.get(self.layout) if self.layout else None

@@ -20,10 +20,8 @@ class Replay:
 
     def run(self) -> int:
         """Replay every episode of every file."""
-        from cochef.compilation import keep_compiled
         from cochef.kitchen import episodes
 
-        keep_compiled()
         console = Console(highlight=False, soft_wrap=True)
         differing = 0
         for path in self.files:

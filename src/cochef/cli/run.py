@@ -39,18 +39,17 @@ class Run:
     def run(self) -> int:
         """Plan, do, and show."""
         check_seed(self.seed)
-        from cochef.compilation import keep_compiled, use_all_cores
+        from cochef.runtime import use_all_cores
 
         use_all_cores()
-        keep_compiled()
         from cochef.evaluation.report import HTML
         from cochef.experiments import jobs, pipeline, results
         from cochef.experiments.engines import Local
         from cochef.kitchen import layouts
-        from cochef.learning import utilities
+        from cochef.learning import reward_config
 
         layout = layouts.get(self.layout)
-        rewards = utilities.read(self.rewards) if self.rewards else None
+        rewards = reward_config.read(self.rewards) if self.rewards else None
         goal = pipeline.jobs(layout, self.method, self.preset, self.seed, self.changes, rewards)
         plan, store = jobs.in_order([goal]), jobs.Store(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)

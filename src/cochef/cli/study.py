@@ -157,7 +157,6 @@ class Rehearse:
     def run(self) -> int:
         """Serve, take part, compare."""
         _installed()
-        from cochef.compilation import keep_compiled
         from cochef.web import rehearse, study
         from cochef.web.store import Store, holds_study
 
@@ -169,7 +168,6 @@ class Rehearse:
             raise InputError(f"participants is {number}; this study takes 1 to {wanted}")
         if holds_study(self.database):
             raise InputError(f"{self.database} holds a study already; give an empty database for a rehearsal")
-        keep_compiled()
         console = Console(highlight=False, soft_wrap=True)
         with console.status("getting ready"):
             rehearse.practise(found)
@@ -206,11 +204,9 @@ class Analyse:
     def run(self) -> int:
         """Analyse and write."""
         _installed()
-        from cochef.compilation import keep_compiled
         from cochef.web import report
         from cochef.web.store import Store
 
-        keep_compiled()
         claim_directory(self.out)
         store = Store.existing(self.database)
         with Console(stderr=True).status("replaying and analysing"):

@@ -17,7 +17,7 @@ from cochef.files import claim_directory
 
 if TYPE_CHECKING:
     from cochef.experiments.populations import Population
-    from cochef.learning.sinks import Sink
+    from cochef.learning.writers import MetricsWriter
 
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 
@@ -54,21 +54,20 @@ class Train:
             claim_directory(self.out)
         from cochef.experiments import populations
         from cochef.kitchen import layouts
-        from cochef.learning import utilities
-        from cochef.learning.sinks import TensorBoard
+        from cochef.learning import reward_config
         from cochef.methods.hsp import BiasedShaping
 
         layout = layouts.get(self.layout)
-        rewards = utilities.read(self.rewards) if self.rewards else None
+        rewards = reward_config.read(self.rewards) if self.rewards else None
         shaping = BiasedShaping(self.biased_shaping)
         population = populations.population(
             self.method, layout, self.preset, self.seed, self.members, self.steps, rewards, shaping
         )
         directory = self.out or Path("runs") / f"{self.method}-{layout.name}-{self.preset}-{self.seed}"
         console = Console(stderr=True, highlight=False, soft_wrap=True)
-        sinks: list[Sink] = [Watching(console)]
+        sinks: list[MetricsWriter] = [Watching(console)]
         if self.tensorboard:
-            sinks.append(TensorBoard(directory / "tensorboard"))
+            sinks.append(TensorBoardWriter(directory / "tensorboard"))
         try:
             populations.train(population, directory, sinks, tell=lambda text: console.print(text, markup=False))
         except KeyboardInterrupt:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cochef.kitchen.layout import Layout
     from cochef.kitchen.render import Moment
-    from cochef.rollout import Recording
+    from cochef.rollout import Trajectory
 
 RECORDING = ".jsonl"
 ENDINGS = (".gif", ".mp4", ".png", RECORDING)
@@ -96,20 +96,18 @@ class Watch:
             raise InputError(f"unknown ending of {str(self.out)!r}; known: {', '.join(ENDINGS)}")
 
 
-def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Recording":
+def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
     """An episode that these agents play."""
     import jax
 
     from cochef.agents.names import load
-    from cochef.compilation import keep_compiled
     from cochef.rollout import record
 
-    keep_compiled()
     first, second = agents
     return record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1)
 
 
-def write_recording(layout: "Layout", recording: "Recording", asked: Watch) -> None:
+def write_recording(layout: "Layout", recording: "Trajectory", asked: Watch) -> None:
     """Write the episode, or its first steps, as a line that `cochef replay` reads."""
     import jax
 

@@ -9,7 +9,7 @@ from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
 from cochef.kitchen.pots import is_lit
 from cochef.pytree import pytree
-from cochef.rollout import Step, Tally, Tallying
+from cochef.rollout import CountTotals, EpisodeTotals, Transition
 
 NOBODY = -1
 
@@ -18,7 +18,7 @@ NOBODY = -1
 class Behaviour:
     """An episode's tally and habits; each count has a chef axis. `giver` says who put down what lies on a counter."""
 
-    tally: Tally
+    tally: EpisodeTotals
     correct_placements: Int[Array, "*kitchens 2"]  # a tomato into a pot begun with tomatoes only
     wrong_placements: Int[Array, "*kitchens 2"]  # an onion into such a pot
     soups_from_pot: Int[Array, "*kitchens 2 pots"]
@@ -37,7 +37,7 @@ class Observing:
         pots, counters = len(layout.pot_cells), len(layout.counter_cells)
         none = jnp.zeros(SEATS, jnp.int32)
         return Behaviour(
-            tally=Tallying().begin(layout),
+            tally=CountTotals().begin(layout),
             correct_placements=none,
             wrong_placements=none,
             soups_from_pot=jnp.zeros((SEATS, pots), jnp.int32),
@@ -48,23 +48,23 @@ class Observing:
             giver=jnp.full(counters, NOBODY, jnp.int32),
         )
 
-    def see(self, layout: Layout, seen: Behaviour, step: Step) -> Behaviour:
+    def update(self, layout: Layout, measured: Behaviour, transition: Transition) -> Behaviour:
         """One more step."""
-        fronts = in_front(layout, step.state.chefs)
-        events = step.outcome.events
+        fronts = in_front(layout, transition.state.chefs)
+        events = transition.outcome.events
         at_pot = fronts[:, None] == jnp.asarray(layout.pot_cells)
-        correct, wrong = _placements(at_pot, events, step.state.pots.contents)
-        passed, giver = _hand_overs(layout, fronts, events, seen.giver)
+        correct, wrong = _placements(at_pot, events, transition.state.pots.contents)
+        passed, giver = _hand_overs(layout, fronts, events, measured.giver)
         onions = passed & events[::-1, Event.PICKUP_ONION_FROM_COUNTER, None]
         return Behaviour(
-            tally=Tallying().see(layout, seen.tally, step),
-            correct_placements=seen.correct_placements + correct,
-            wrong_placements=seen.wrong_placements + wrong,
-            soups_from_pot=seen.soups_from_pot + (at_pot & events[:, Event.SOUP_PICKUP, None]),
-            handed_over=seen.handed_over + passed.any(axis=1),
-            onions_passed=seen.onions_passed + onions,
-            collisions=seen.collisions + _collisions(layout, step),
-            idle=seen.idle + _idle(at_pot, step),
+            tally=CountTotals().update(layout, measured.tally, transition),
+            correct_placements=measured.correct_placements + correct,
+            wrong_placements=measured.wrong_placements + wrong,
+            soups_from_pot=measured.soups_from_pot + (at_pot & events[:, Event.SOUP_PICKUP, None]),
+            handed_over=measured.handed_over + passed.any(axis=1),
+            onions_passed=measured.onions_passed + onions,
+            collisions=measured.collisions + _collisions(layout, transition),
+            idle=measured.idle + _idle(at_pot, transition),
             giver=giver,
         )
 
@@ -98,18 +98,18 @@ def _hand_overs(
     return jnp.stack(passed), giver
 
 
-def _collisions(layout: Layout, step: Step) -> Bool[Array, "2"]:
-    walks = step.actions < Action.STAY
-    ahead = step.state.chefs.cell + jnp.asarray(layout.steps)[jnp.where(walks, step.actions, 0)]
-    return walks & jnp.asarray(layout.is_floor)[ahead] & (step.after.chefs.cell == step.state.chefs.cell)
+def _collisions(layout: Layout, transition: Transition) -> Bool[Array, "2"]:
+    walks = transition.actions < Action.STAY
+    ahead = transition.state.chefs.cell + jnp.asarray(layout.steps)[jnp.where(walks, transition.actions, 0)]
+    return walks & jnp.asarray(layout.is_floor)[ahead] & (transition.next_state.chefs.cell == transition.state.chefs.cell)
 
 
-def _idle(at_pot: Bool[Array, "2 pots"], step: Step) -> Bool[Array, "2"]:
-    before, after = step.state.chefs, step.after.chefs
+def _idle(at_pot: Bool[Array, "2 pots"], transition: Transition) -> Bool[Array, "2"]:
+    before, after = transition.state.chefs, transition.next_state.chefs
     same = (before.cell == after.cell) & (before.facing == after.facing) & (before.held == after.held)
-    was_lit = is_lit(step.state.pots) | ~is_lit(step.after.pots)
-    lights = (step.actions == Action.INTERACT) & (at_pot & ~was_lit).any(axis=1)
-    return same & ~lights & ~step.outcome.events.any(axis=1)
+    was_lit = is_lit(transition.state.pots) | ~is_lit(transition.next_state.pots)
+    lights = (transition.actions == Action.INTERACT) & (at_pot & ~was_lit).any(axis=1)
+    return same & ~lights & ~transition.outcome.events.any(axis=1)
 
 
 def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:

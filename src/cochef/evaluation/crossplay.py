@@ -18,8 +18,8 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.layout import Layout
-from cochef.learning import utilities
-from cochef.rollout import watch
+from cochef.learning import reward_config
+from cochef.rollout import play_episodes
 
 _MOST_KITCHENS = 20_000  # at once; more are played one batch after the other
 _LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
@@ -76,7 +76,7 @@ def evaluate(
         number = min(at_once, episodes - first)
         matches = tuple((*pair, number) for pair in seated)
         key = jax.random.fold_in(jax.random.key(seed), first)
-        seen = jax.device_get(watch(layout, everybody, matches, key, OBSERVING))
+        seen = jax.device_get(play_episodes(layout, everybody, matches, key, OBSERVING))
         own_seat = np.repeat([seat for *_, seat in rows], number)
         parts.append(
             {
@@ -116,7 +116,7 @@ def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str
     events = np.asarray(seen.tally.events)
     by_chef = {
         "reward": np.asarray(seen.tally.reward),
-        "shaped": events @ utilities.as_vector(utilities.shipped(layout).adaptive_shaping),
+        "shaped": events @ reward_config.as_vector(reward_config.shipped(layout).adaptive_shaping),
         **{event.label: events[..., event] for event in Event},
         **counts(layout, seen),
     }

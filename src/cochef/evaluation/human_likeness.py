@@ -15,7 +15,7 @@ from cochef.evaluation.behaviours import self_cooking, self_delivery
 from cochef.evaluation.tables import Table
 from cochef.human.games import games, replay
 from cochef.kitchen.layout import Layout
-from cochef.rollout import watch
+from cochef.rollout import play_episodes
 
 LAYOUTS = ("asymmetric_advantages", "coordination_ring", "counter_circuit")
 UNLIKE = 0.1  # from this distance on, a trajectory is unlike another
@@ -51,7 +51,7 @@ def compare(layout: Layout, *, episodes: int = 100, steps: int = 400, seed: int 
     people = np.stack([replay(game).outcomes.events.sum(axis=0) for game in games(layout.name)])
     proxy = load(f"human-proxy:{layout.name}", layout)
     kitchen = dataclasses.replace(layout, horizon=steps)
-    played = jax.device_get(watch(kitchen, (proxy,), ((0, 0, episodes),), jax.random.key(seed)))
+    played = jax.device_get(play_episodes(kitchen, (proxy,), ((0, 0, episodes),), jax.random.key(seed)))
     return Likeness(layout.name, shares(people), shares(played.events))
 
 

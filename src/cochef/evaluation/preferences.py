@@ -20,8 +20,8 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Event
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
-from cochef.learning.utilities import ORDER
-from cochef.rollout import Tally, watch
+from cochef.learning.reward_config import ORDER
+from cochef.rollout import EpisodeTotals, play_episodes
 
 EPISODES = 100
 BIASED, PARTNER = (f"-{learner}" for learner in runs.LEARNERS)  # endings of the agents' names
@@ -64,15 +64,15 @@ def read_pairs(
     return layout, pairs, weights
 
 
-def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int, episodes: int = EPISODES) -> Tally:
+def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int, episodes: int = EPISODES) -> EpisodeTotals:
     """What the first of each pair does with the second, summed over both seatings: means over sampled episodes.
 
-    Rewards and events are [pairs, 2 roles]; a row depends on its pair and number alone.
+    RewardConfig and events are [pairs, 2 roles]; a row depends on its pair and number alone.
     """
     matches = ((0, 1, episodes), (1, 0, episodes))
     keys = jax.random.split(jax.random.key(seed), len(pairs))
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
-    tally: Tally = jax.vmap(lambda pair, key: watch(layout, pair, matches, key))(stacked, keys)
+    tally: EpisodeTotals = jax.vmap(lambda pair, key: play_episodes(layout, pair, matches, key))(stacked, keys)
 
     def by_role(leaf: Array) -> np.ndarray:
         seatings = np.asarray(leaf).reshape(len(pairs), SEATS, episodes, *leaf.shape[2:]).mean(axis=2)
@@ -81,7 +81,7 @@ def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int
     return jax.tree.map(by_role, tally)
 
 
-def done(tally: Tally) -> Float[np.ndarray, "pairs names"]:
+def done(tally: EpisodeTotals) -> Float[np.ndarray, "pairs names"]:
     """What the first of each pair did in an episode, by `NAMES`: its events, and what both earned together."""
     return np.column_stack([np.asarray(tally.events[:, 0]), np.asarray(tally.score)]) / SEATS
 

@@ -13,10 +13,10 @@ from cochef.experiments.populations import as_json, train_into
 from cochef.experiments.presets import SecondStage
 from cochef.learning import runs
 from cochef.learning.checkpoints import Tell
-from cochef.learning.matchmaking import Identity, Pool, Sampling
-from cochef.learning.sinks import Sink
+from cochef.learning.partner_sampling import Identity, Pool, Sampling
+from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer, Training
-from cochef.learning.utilities import Rewards
+from cochef.learning.writers import MetricsWriter
 from cochef.methods import adaptive
 
 PARTNERS = "partners.png"
@@ -27,7 +27,7 @@ class Adaptation:
     """All that decides how agents turn out, but for the pool."""
 
     stage: SecondStage
-    rewards: Rewards
+    rewards: RewardConfig
     seed: int
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Adaptation:
         )
 
 
-def adaptation(stage: SecondStage, rewards: Rewards, partners: int, seed: int) -> Adaptation:
+def adaptation(stage: SecondStage, rewards: RewardConfig, partners: int, seed: int) -> Adaptation:
     """How agents learn with a pool of so many partners.
 
     The helping reward ends as the rewards say. If partners take turns, there are as many kitchens for every one, and at
@@ -76,7 +76,7 @@ def train(
     adaptation: Adaptation,
     files: PoolFiles,
     directory: Path,
-    sinks: Sequence[Sink] = (),
+    sinks: Sequence[MetricsWriter] = (),
     checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:

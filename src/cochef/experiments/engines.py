@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from cochef.experiments.jobs import Job, Store, Tell
-from cochef.learning.sinks import Sink
+from cochef.learning.writers import MetricsWriter
 
-SinksFor = Callable[[Job], Sequence[Sink]]
+SinksFor = Callable[[Job], Sequence[MetricsWriter]]
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ import cochef
 from cochef.errors import InputError
 from cochef.files import alone, read_limited, write_whole
 from cochef.learning import runs
-from cochef.learning.sinks import Sink
+from cochef.learning.writers import MetricsWriter
 
 JOB, BEGUN, DONE = "job.json", "begun", "done.json"
 MAX_BYTES = 16 * 1024**2
@@ -31,7 +31,7 @@ class Place:
 
     directory: Path
     needs: Mapping[str, Path]
-    sinks: Sequence[Sink] = ()
+    sinks: Sequence[MetricsWriter] = ()
     tell: Tell = print
 
 
@@ -123,7 +123,7 @@ class Store:
         """Nobody else works in this store."""
         return alone(self.root, "runs jobs")
 
-    def perform(self, job: Job, sinks: Sequence[Sink], tell: Tell) -> float:
+    def perform(self, job: Job, sinks: Sequence[MetricsWriter], tell: Tell) -> float:
         """Do a job, or go on with it; what it needs must be done. Says how many seconds that took."""
         directory = self.directory(job)
         started = time.monotonic()

@@ -9,7 +9,6 @@ from typing import Any
 
 from cochef.agents import pool
 from cochef.agents.names import checksums
-from cochef.compilation import keep_compiled
 from cochef.errors import InputError, shown
 from cochef.evaluation import crossplay, records
 from cochef.experiments import adaptation, pools, populations
@@ -19,8 +18,8 @@ from cochef.experiments.populations import Population
 from cochef.experiments.presets import AS_IT_IS, PRESETS, RUN_METHODS, Changes, Preset
 from cochef.experiments.results import WriteReport
 from cochef.kitchen.layout import Layout
-from cochef.learning import runs, utilities
-from cochef.learning.utilities import Rewards
+from cochef.learning import reward_config, runs
+from cochef.learning.reward_config import RewardConfig
 from cochef.methods.hsp import BiasedShaping
 
 
@@ -65,7 +64,6 @@ class BuildPool:
 
     def run(self, place: Place) -> None:
         """Choose, and copy."""
-        keep_compiled()
         population = place.needs["population"]
         if self.method == "hsp":
             pools.of_biased(
@@ -129,7 +127,6 @@ class Measure:
 
     def run(self, place: Place) -> None:
         """Play, and record every episode."""
-        keep_compiled()
         directory = place.needs["agents"] / runs.AGENTS
         agents = [crossplay.Player(self.method, str(directory / f"{n:02}"), n) for n in range(self.agents)]
         partners = crossplay.players(crossplay.unseen_partners(self.layout))
@@ -145,7 +142,7 @@ def jobs(
     preset: str = "laptop",
     seed: int = 0,
     changes: Changes = AS_IT_IS,
-    rewards: Rewards | None = None,
+    rewards: RewardConfig | None = None,
 ) -> Job:
     """The report on some methods in a kitchen, with all that it needs."""
     if preset not in PRESETS:
@@ -154,7 +151,7 @@ def jobs(
     if unknown or not methods or len(set(methods)) < len(methods):
         raise InputError(f"methods {shown(list(methods))}; it takes some of {', '.join(RUN_METHODS)}, each once")
     settings = changes.of(PRESETS[preset])
-    plan = _Plan(layout, preset, settings, seed, rewards or utilities.shipped(layout))
+    plan = _Plan(layout, preset, settings, seed, rewards or reward_config.shipped(layout))
     needs: dict[str, Job] = {}
     for method in methods:
         needs |= {f"{method}-{name}": job for name, job in plan.method(method).items()}
@@ -169,7 +166,7 @@ class _Plan:
     preset: str
     settings: Preset
     seed: int
-    rewards: Rewards
+    rewards: RewardConfig
 
     def method(self, method: str) -> dict[str, Job]:
         """All jobs of a method: population (and mep), pool, agents, measured."""

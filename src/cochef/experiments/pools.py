@@ -19,7 +19,7 @@ from cochef.kitchen.constants import Event
 from cochef.kitchen.episodes import counted_events
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, snapshots
-from cochef.learning.utilities import ORDER
+from cochef.learning.reward_config import ORDER
 from cochef.methods import diversity, fcp
 
 FILTER, PICTURE = "filter.json", "filter.png"

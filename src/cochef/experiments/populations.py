@@ -7,18 +7,18 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from cochef.compilation import keep_compiled, use_all_cores
+from cochef.runtime import use_all_cores
 from cochef.errors import InputError, shown
 from cochef.evaluation import plots
 from cochef.experiments.presets import METHODS, PRESETS
 from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
-from cochef.learning import runs, utilities
+from cochef.learning import reward_config, runs
 from cochef.learning.checkpoints import Tell
 from cochef.learning.config import TrainingConfig
-from cochef.learning.sinks import Sink
+from cochef.learning.reward_config import ORDER, RewardConfig
 from cochef.learning.trainer import Trainer, Training
-from cochef.learning.utilities import ORDER, Rewards
+from cochef.learning.writers import MetricsWriter
 from cochef.methods import fcp, hsp, mep, selfplay, trajdiv
 from cochef.methods.hsp import BiasedShaping
 
@@ -38,7 +38,7 @@ class Population:
 
     method: str
     layout: Layout
-    rewards: Rewards
+    rewards: RewardConfig
     preset: str
     config: TrainingConfig
     members: int
@@ -88,7 +88,7 @@ def population(
     seed: int = 0,
     members: int | None = None,
     steps: int | None = None,
-    rewards: Rewards | None = None,
+    rewards: RewardConfig | None = None,
     biased_shaping: BiasedShaping = BiasedShaping.NONE,
 ) -> Population:
     """A population with a preset's settings, and perhaps another size, length or other rewards."""
@@ -103,7 +103,7 @@ def population(
     if members < 1:
         raise InputError(f"members is {members}; it takes a whole number from 1")
     config = settings.training if steps is None else settings.training.lasting(steps)
-    rewards = rewards or utilities.shipped(layout)
+    rewards = rewards or reward_config.shipped(layout)
     if method == "hsp" and not rewards.hidden:
         raise InputError("hidden is empty or missing in the rewards; hsp takes sets of weights to draw from, by event")
     return Population(method, layout, rewards, preset, config, members, seed, biased_shaping)
@@ -112,7 +112,7 @@ def population(
 def train(
     population: Population,
     directory: Path,
-    sinks: Sequence[Sink] = (),
+    sinks: Sequence[MetricsWriter] = (),
     checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:
@@ -126,7 +126,7 @@ def train_into(
     trainer: Callable[[], Trainer],
     about: Mapping[str, Any],
     title: str,
-    sinks: Sequence[Sink] = (),
+    sinks: Sequence[MetricsWriter] = (),
     checkpoint_seconds: float = runs.CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:
@@ -135,7 +135,6 @@ def train_into(
     All cores are used if JAX has not computed anything yet.
     """
     use_all_cores()
-    keep_compiled()
     training = runs.train(trainer(), directory, about, sinks, checkpoint_seconds, tell)
     if not (directory / CURVES).exists():
         plots.save(plots.learning_curves(runs.metrics(directory), title), directory / CURVES)

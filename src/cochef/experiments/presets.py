@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from cochef.agents.sizes import Eyes, NetworkConfig
+from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.errors import InputError, shown
 from cochef.learning.config import Schedule, TrainingConfig
 
@@ -151,7 +151,7 @@ _PAPER = TrainingConfig(
     huber=10.0,
     value_decay=0.99999,
     shaping=Schedule(1.0, 0.0, 100_000_000),
-    network=NetworkConfig(Eyes.GRID, channels=(32, 64, 32), hidden=(64, 64, 64), normalise=True),
+    network=NetworkConfig(ObservationKind.GRID, channels=(32, 64, 32), hidden=(64, 64, 64), normalise=True),
 )
 
 _MEMORY = replace(TrainingConfig().network, memory=64)

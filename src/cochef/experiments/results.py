@@ -12,7 +12,6 @@ import numpy as np
 
 from cochef.agents import pool, storage
 from cochef.agents.names import load
-from cochef.compilation import keep_compiled
 from cochef.evaluation import plots, published, records, tables
 from cochef.evaluation.records import Records
 from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture, Report
@@ -52,7 +51,6 @@ class WriteReport:
 
     def run(self, place: Place) -> None:
         """Put everything together."""
-        keep_compiled()
         found = scores(place.needs, self.methods)
         overview = score_table(found, self.layout)
         ships = layouts.ships(self.layout)

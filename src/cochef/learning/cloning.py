@@ -108,7 +108,7 @@ def _scale(data: Examples) -> Scale:
 
 
 @pytree
-class Trained:
+class TrainedClone:
     """The averaged network after every epoch, and its loss on the fold it was not trained on (0 without one)."""
 
     network: Imitation
@@ -116,12 +116,12 @@ class Trained:
 
 
 @partial(jax.jit, static_argnames="config")
-def _train_folds(config: CloningConfig, data: Examples, keys: Key[Array, " runs"]) -> Trained:
+def _train_folds(config: CloningConfig, data: Examples, keys: Key[Array, " runs"]) -> TrainedClone:
     """Train without each fold, and last without none."""
     return jax.vmap(lambda fold, key: _train(config, data, fold, key))(jnp.arange(config.folds + 1), keys)
 
 
-def _train(config: CloningConfig, data: Examples, fold: Int[Array, ""], key: Key[Array, ""]) -> Trained:
+def _train(config: CloningConfig, data: Examples, fold: Int[Array, ""], key: Key[Array, ""]) -> TrainedClone:
     optimiser = optax.adamw(config.learning_rate, weight_decay=config.weight_decay)
     steps = data.views.shape[0] // config.batch
     left_out = data.folds == fold
@@ -140,11 +140,11 @@ def _train(config: CloningConfig, data: Examples, fold: Int[Array, ""], key: Key
         average = optax.incremental_update(network, average, 1 - config.averaging)
         return (network, state, average), None
 
-    def epoch(carry: tuple, key_epoch: Key[Array, ""]) -> tuple[tuple, Trained]:
+    def epoch(carry: tuple, key_epoch: Key[Array, ""]) -> tuple[tuple, TrainedClone]:
         (network, state, average), _ = jax.lax.scan(update, carry, jax.random.split(key_epoch, steps))
         losses = _cross_entropy(average, data.views, data.actions)
         loss = jnp.where(left_out, losses, 0.0).sum() / jnp.maximum(left_out.sum(), 1)
-        return (network, state, average), Trained(average, loss)
+        return (network, state, average), TrainedClone(average, loss)
 
     begin = (network, optimiser.init(eqx.filter(network, eqx.is_array)), network)
     _, trained = jax.lax.scan(epoch, begin, jax.random.split(key_epochs, config.epochs))

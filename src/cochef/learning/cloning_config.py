@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cochef.agents.sizes import check_hidden
+from cochef.agents.network_config import check_hidden
 from cochef.errors import InputError
 
 

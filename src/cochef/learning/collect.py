@@ -18,10 +18,9 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
 from cochef.agents.networks import Network
 from cochef.kitchen.constants import SEATS
-from cochef.learning import matchmaking
 from cochef.learning.config import TrainingConfig
-from cochef.learning.games import Game, GameState
-from cochef.learning.matchmaking import Match, Pool
+from cochef.learning.environments import EnvState, Game
+from cochef.learning.partner_sampling import Match, Pool
 from cochef.learning.ppo import chosen_log_probs
 from cochef.pytree import pytree
 from cochef.rollout import over_kitchens
@@ -52,7 +51,7 @@ class Seating(Enum):
 class Table:
     """Where the kitchens of all members stand between two steps."""
 
-    states: GameState  # members first, kitchens last
+    states: EnvState  # members first, kitchens last
     clock: Int[Array, "members kitchens"]
     seat: Int[Array, "members kitchens"]  # of role 0
     actor_memory: Float[Array, "members roles kitchens memory"]
@@ -68,7 +67,7 @@ class Wants:
 
 
 @pytree
-class Played:
+class Rollout:
     """What was played, time first; the views have one step more, what is seen after the last."""
 
     views: UInt8[Array, "time_and_last members roles kitchens *view"]
@@ -82,7 +81,7 @@ class Played:
     partners: Int[Array, "time_and_last members kitchens"] | None = None  # with a pool
 
 
-def set_table(
+def reset_kitchens(
     game: Game,
     config: TrainingConfig,
     actors: Network,
@@ -100,7 +99,7 @@ def set_table(
     key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
     match, seat = None, _draw_seats(key_seat, kitchens, seating)
     if pool is not None:
-        match, seat = matchmaking.begin(pool, elapsed == 0, key_seat)
+        match, seat = partner_sampling.begin(pool, elapsed == 0, key_seat)
     memory = actors.begin(members, seating.roles, kitchens)
     return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory, match)
 
@@ -114,7 +113,7 @@ def play(
     keys: Key[Array, " members"],
     seating: Seating,
     pool: Pool | None = None,
-) -> tuple[Table, Played]:
+) -> tuple[Table, Rollout]:
     """Let the actors ([members, learners]) play a turn at their tables."""
     members = table.clock.shape[0]
     step = over_kitchens(game.step)
@@ -157,7 +156,7 @@ def play(
     last = roles(game.look(_together(table.states)), table)[:, : seating.roles]
     views, begun, actions, log_probs, rewards, task, memory, partners, events = kept
     episodes = (config.kitchens - config.scattered_kitchens) * config.steps / game.horizon
-    played = Played(
+    played = Rollout(
         views=jnp.concatenate([views, last[None]]),
         begins=jnp.concatenate([begun, begins[None]]),
         actions=actions,
@@ -197,7 +196,7 @@ def _seats_after(
     if pool is None or table.match is None:
         return None, jnp.where(ended, _draw_seats(keys, ended.shape[1], seating), table.seat)
     match = replace(table.match, memory=partner_memory)
-    return matchmaking.after(pool, match, table.seat, task, ended, counted, keys)
+    return partner_sampling.after(pool, match, table.seat, task, ended, counted, keys)
 
 
 def _act(
@@ -212,7 +211,7 @@ def _act(
     logits, after = logits.reshape(members, roles, kitchens, -1), after.reshape(memory.shape)
     if pool is None or table.match is None:
         return logits, after, None
-    others, partner_memory = matchmaking.act(pool, table.match, views[:, 1])
+    others, partner_memory = partner_sampling.act(pool, table.match, views[:, 1])
     return jnp.concatenate([logits, others[:, None]], axis=1), after, partner_memory
 
 
@@ -229,10 +228,10 @@ def _draw(
 def _renew(
     game: Game,
     config: TrainingConfig,
-    states: GameState,
+    states: EnvState,
     ended: Bool[Array, "members kitchens"],
     keys: Key[Array, " members"],
-) -> GameState:
+) -> EnvState:
     """States with those of ended episodes replaced by new beginnings."""
     kitchens = config.kitchens
     scattered = jnp.arange(kitchens) < config.scattered_kitchens
@@ -242,13 +241,13 @@ def _renew(
     return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(ended, new, old), fresh, states)
 
 
-def _together(states: GameState) -> GameState:
+def _together(states: EnvState) -> EnvState:
     """From members first and kitchens last to all kitchens of all members last."""
     join = lambda leaf: jnp.moveaxis(leaf, 0, -2).reshape(*leaf.shape[1:-1], -1)  # noqa: E731
     return jax.tree.map(join, states)
 
 
-def _apart(states: GameState, members: int) -> GameState:
+def _apart(states: EnvState, members: int) -> EnvState:
     """The way back."""
     split = lambda leaf: jnp.moveaxis(leaf.reshape(*leaf.shape[:-1], members, -1), -2, 0)  # noqa: E731
     return jax.tree.map(split, states)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from cochef.agents.sizes import NetworkConfig
+from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError, shown
 
 

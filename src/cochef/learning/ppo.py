@@ -9,9 +9,9 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from cochef.agents.actor_critic import actor
-from cochef.agents.networks import Network, Sight
+from cochef.agents.networks import Network, ObservationSpec
 from cochef.learning.config import TrainingConfig
-from cochef.learning.returns import Normaliser, no_targets
+from cochef.learning.returns import ValueNormalizer, new_value_normalizer
 from cochef.pytree import pytree
 
 _TINY = 1e-5
@@ -27,7 +27,7 @@ class Learner:
     critic: Network
     actor_motion: optax.OptState
     critic_motion: optax.OptState
-    normaliser: Normaliser
+    normaliser: ValueNormalizer
 
 
 @pytree
@@ -60,15 +60,15 @@ class Update:
 
 
 def new_learner(
-    config: TrainingConfig, sight: Sight, actions: int, key: Key[Array, ""], identities: int = 0
+    config: TrainingConfig, spec: ObservationSpec, actions: int, key: Key[Array, ""], identities: int = 0
 ) -> Learner:
     """A learner that knows nothing."""
     key_actor, key_critic = jax.random.split(key)
-    acting = actor(config.network, sight, actions, key_actor)
-    judging = Network(config.network, sight, 1, 1.0, key_critic, identities)
+    acting = actor(config.network, spec, actions, key_actor)
+    judging = Network(config.network, spec, 1, 1.0, key_critic, identities)
     optimiser = _optimiser(config)
     at_rest = [optimiser.init(network) for network in (acting, judging)]  # pyright: ignore[reportArgumentType]
-    return Learner(acting, judging, at_rest[0], at_rest[1], no_targets())
+    return Learner(acting, judging, at_rest[0], at_rest[1], new_value_normalizer())
 
 
 def update(

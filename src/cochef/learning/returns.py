@@ -31,17 +31,17 @@ def advantages(
 
 
 @pytree
-class Normaliser:
+class ValueNormalizer:
     """Running mean and mean square of the targets of a critic, with the weight they rest on (1 in the long run)."""
 
     mean: Float[Array, "*batch"]
     square: Float[Array, "*batch"]
     weight: Float[Array, "*batch"]
 
-    def seen(self, targets: Float[Array, "..."], decay: float) -> "Normaliser":
+    def seen(self, targets: Float[Array, "..."], decay: float) -> "ValueNormalizer":
         """After more targets."""
         blend = lambda old, new: decay * old + (1 - decay) * new  # noqa: E731
-        return Normaliser(
+        return ValueNormalizer(
             blend(self.mean, targets.mean()), blend(self.square, (targets**2).mean()), blend(self.weight, 1.0)
         )
 
@@ -61,6 +61,6 @@ class Normaliser:
         return mean, jnp.sqrt(jnp.maximum(square - mean**2, _LEAST_VARIANCE))
 
 
-def no_targets() -> Normaliser:
+def new_value_normalizer() -> ValueNormalizer:
     """Nothing seen yet."""
-    return Normaliser(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
+    return ValueNormalizer(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))

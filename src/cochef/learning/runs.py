@@ -25,10 +25,10 @@ from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
 from cochef.learning.checkpoints import Tell
 from cochef.learning.config import TrainingConfig
-from cochef.learning.games import KitchenGame
+from cochef.learning.environments import KitchenEnvironment
 from cochef.learning.ppo import Update
-from cochef.learning.sinks import JsonLines, Sink
 from cochef.learning.trainer import Progress, Trainer, Training
+from cochef.learning.writers import JsonLinesWriter, MetricsWriter
 
 CONFIG, METRICS = "config.json", "metrics.jsonl"
 CHECKPOINTS, SNAPSHOTS, AGENTS = "checkpoints", "snapshots", "agents"
@@ -43,7 +43,7 @@ def train(
     trainer: Trainer,
     directory: Path,
     about: Mapping[str, Any],
-    sinks: Sequence[Sink] = (),
+    sinks: Sequence[MetricsWriter] = (),
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     tell: Tell = print,
 ) -> Training:
@@ -51,7 +51,7 @@ def train(
 
     `about` is the resolved configuration, fit for JSON; its `hidden`, if any, says what each member secretly wants.
     """
-    if not isinstance(trainer.game, KitchenGame):
+    if not isinstance(trainer.game, KitchenEnvironment):
         raise InputError(f"a run of {shown(trainer.game)}; runs on disk are of kitchens")
     with _claimed(directory, about):
         run = _Run(trainer, trainer.game.layout, directory, about)
@@ -62,7 +62,7 @@ def train(
             return training
         if done:
             tell(f"{directory}: going on after iteration {done}")
-        log = JsonLines(directory / METRICS, before[:done])
+        log = JsonLinesWriter(directory / METRICS, before[:done])
         with ExitStack() as stack:
             for sink in (log, *sinks):
                 sink.begin(about)
@@ -91,8 +91,8 @@ class _Run:
         training: Training,
         done: int,
         recent: list[dict[str, Any]],
-        log: JsonLines,
-        sinks: Sequence[Sink],
+        log: JsonLinesWriter,
+        sinks: Sequence[MetricsWriter],
         checkpoint_seconds: float,
     ) -> tuple[Training, list[dict[str, Any]]]:
         """The population at the end, and the last lines of metrics."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cochef.agents import actor_critic, storage
-from cochef.agents.actor_critic import Trained
 from cochef.agents.networks import Network
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
@@ -74,7 +73,7 @@ def extract(path: Path, layout: Layout, member: int, learner: int = 0) -> tuple[
     return replace(card, kind=actor_critic.KIND, about=about), own
 
 
-def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> Trained:
+def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> TrainedAgent:
     """A member of a snapshot as an agent."""
     return actor_critic.build(*extract(path, layout, member, learner), layout, path, greedy=greedy)
 

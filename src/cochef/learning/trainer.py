@@ -16,10 +16,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents.networks import Network
-from cochef.learning.collect import Played, Seating, Table, Wants, play, set_table
+from cochef.learning.collect import Rollout, Seating, Table, Wants, play, reset_kitchens
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.games import Game
-from cochef.learning.matchmaking import Pool
+from cochef.learning.environments import Game
+from cochef.learning.partner_sampling import Pool
 from cochef.learning.ppo import Batch, Learner, Update, new_learner, update
 from cochef.learning.returns import advantages
 from cochef.pytree import pytree
@@ -39,8 +39,8 @@ class Utility:
     shaping: Float[Array, "members roles events"]  # annealed
 
 
-Bonus = Callable[[Network, Played], Float[Array, "time members roles kitchens"]]
-Penalty = Callable[[Network, Played, Key[Array, ""]], Float[Array, ""]]
+Bonus = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
+Penalty = Callable[[Network, Rollout, Key[Array, ""]], Float[Array, ""]]
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,10 @@ def _begin(
 ) -> Training:
     seating = recipe.seating
     identities = 0 if pool is None else pool.identities.shape[1]
-    fresh = jax.vmap(jax.vmap(lambda key: new_learner(config, game.sight, game.actions, key, identities)))
+    fresh = jax.vmap(jax.vmap(lambda key: new_learner(config, game.spec, game.actions, key, identities)))
     keys = _member_keys(key, members, 0, _INIT)
     learners = fresh(jax.vmap(lambda key: jax.random.split(key, seating.learners))(keys))
-    table = set_table(game, config, learners.actor, _member_keys(key, members, 0, _TABLE), seating, pool)
+    table = reset_kitchens(game, config, learners.actor, _member_keys(key, members, 0, _TABLE), seating, pool)
     rows = seating.roles * config.kitchens // seating.learners
     return Training(members, learners, table, learners.critic.begin(len(members), seating.learners, rows))
 
@@ -234,7 +234,7 @@ class _Rows:
 
 def _judge(
     learners: Learner,
-    played: Played,
+    played: Rollout,
     rewards: Float[Array, "time learners rows"],
     identity: Float[Array, "time_and_last learners rows identities"] | None,
     memory: Float[Array, "learners rows memory"],

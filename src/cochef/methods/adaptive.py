@@ -10,16 +10,16 @@ import jax.numpy as jnp
 from cochef.kitchen.layout import Layout
 from cochef.learning.collect import Seating
 from cochef.learning.config import TrainingConfig
-from cochef.learning.games import KitchenGame
-from cochef.learning.matchmaking import Pool
+from cochef.learning.environments import KitchenEnvironment
+from cochef.learning.partner_sampling import Pool
+from cochef.learning.reward_config import RewardConfig, as_vector
 from cochef.learning.trainer import Recipe, Trainer, Utility
-from cochef.learning.utilities import Rewards, as_vector
 
 RECIPE = Recipe(Seating.POOL)
 
 
-def agents(layout: Layout, rewards: Rewards, config: TrainingConfig, pool: Pool, members: int, seed: int) -> Trainer:
+def agents(layout: Layout, rewards: RewardConfig, config: TrainingConfig, pool: Pool, members: int, seed: int) -> Trainer:
     """Learners that differ in nothing but chance; each plays with the whole pool."""
-    shaping = jnp.broadcast_to(jnp.asarray(as_vector(rewards.adaptive_shaping)), (members, 1, KitchenGame.events))
+    shaping = jnp.broadcast_to(jnp.asarray(as_vector(rewards.adaptive_shaping)), (members, 1, KitchenEnvironment.events))
     utility = Utility(jnp.zeros_like(shaping), jnp.ones((members, 1)), shaping)
-    return Trainer(KitchenGame(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed), pool)
+    return Trainer(KitchenEnvironment(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed), pool)

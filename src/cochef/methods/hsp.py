@@ -14,9 +14,9 @@ from cochef.kitchen.constants import Event
 from cochef.kitchen.layout import Layout
 from cochef.learning.collect import Seating
 from cochef.learning.config import TrainingConfig
-from cochef.learning.games import KitchenGame
+from cochef.learning.environments import KitchenEnvironment
+from cochef.learning.reward_config import ORDER, RewardConfig, as_vector
 from cochef.learning.trainer import Recipe, Trainer, Utility
-from cochef.learning.utilities import ORDER, Rewards, as_vector
 from cochef.methods import selfplay
 
 RECIPE = Recipe(Seating.PAIR)
@@ -34,7 +34,7 @@ class BiasedShaping(Enum):
     """A helping reward that does not fade, for both, as in the released code."""
 
 
-def draw(rewards: Rewards, members: int, seed: int) -> np.ndarray:
+def draw(rewards: RewardConfig, members: int, seed: int) -> np.ndarray:
     """Hidden rewards of the members: weights of the events, then of the task. A row follows from seed and number."""
     weights = np.zeros((members, len(Event) + 1), np.float32)
     columns = {event.label: int(event) for event in Event} | {ORDER: len(Event)}
@@ -47,7 +47,7 @@ def draw(rewards: Rewards, members: int, seed: int) -> np.ndarray:
 
 def population(
     layout: Layout,
-    rewards: Rewards,
+    rewards: RewardConfig,
     config: TrainingConfig,
     members: int,
     seed: int,
@@ -64,4 +64,4 @@ def population(
         order=task.order.at[:, BIASED].set(weights[:, -1]),
         shaping=task.shaping.at[:, BIASED].set(annealed) * (shaping is not BiasedShaping.CONSTANT),
     )
-    return Trainer(KitchenGame(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed))
+    return Trainer(KitchenEnvironment(layout, config.network.eyes), RECIPE, config, utility, jax.random.key(seed))

@@ -8,11 +8,11 @@ from jaxtyping import Array, Float
 
 from cochef.agents.networks import Network
 from cochef.kitchen.layout import Layout
-from cochef.learning.collect import Played
+from cochef.learning.collect import Rollout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import chosen_log_probs
+from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Recipe, Trainer
-from cochef.learning.utilities import Rewards
 from cochef.methods import selfplay
 
 WEIGHT = 0.01
@@ -24,7 +24,7 @@ class PopulationEntropy:
 
     weight: float = WEIGHT
 
-    def __call__(self, everyone: Network, played: Played) -> Float[Array, "time members 2 kitchens"]:
+    def __call__(self, everyone: Network, played: Rollout) -> Float[Array, "time members 2 kitchens"]:
         """The bonus of every step that was played."""
         time, members, roles, kitchens = played.actions.shape
         views = played.views[:-1].reshape(time * members * roles * kitchens, *played.views.shape[4:])
@@ -39,7 +39,7 @@ class PopulationEntropy:
 
 
 def population(
-    layout: Layout, rewards: Rewards, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
+    layout: Layout, rewards: RewardConfig, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
 ) -> Trainer:
     """Learners that are rewarded for surprising the population they belong to."""
     recipe = Recipe(bonus=PopulationEntropy(weight))

@@ -8,11 +8,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from cochef.agents.networks import Network
 from cochef.kitchen.layout import Layout
-from cochef.learning.collect import Played
+from cochef.learning.collect import Rollout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import chosen_log_probs
+from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import AXIS, Recipe, Trainer
-from cochef.learning.utilities import Rewards
 from cochef.methods import selfplay
 
 WEIGHT = 0.1
@@ -90,7 +90,7 @@ class TrajectoryDiversity:
     discount: float = ACTION_DISCOUNT
     rows: int = ROWS
 
-    def __call__(self, everyone: Network, played: Played, key: Key[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, everyone: Network, played: Rollout, key: Key[Array, ""]) -> Float[Array, ""]:
         """The loss."""
         _, members, roles, kitchens = played.actions.shape
         drawn = jax.random.randint(key, (min(self.rows, roles * kitchens),), 0, roles * kitchens)
@@ -112,7 +112,7 @@ def _log_probs(
 
 
 def population(
-    layout: Layout, rewards: Rewards, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
+    layout: Layout, rewards: RewardConfig, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
 ) -> Trainer:
     """Learners that are pushed to act differently from each other over whole stretches of play."""
     recipe = Recipe(penalty=TrajectoryDiversity(weight))

@@ -23,7 +23,7 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
 from cochef.agents import scripted, shipped
-from cochef.agents.agent import Agent, Memory
+from cochef.agents.agent import Agent, Carry
 from cochef.agents.names import load
 from cochef.errors import InputError
 from cochef.kitchen.constants import Action
@@ -62,11 +62,11 @@ class Mind:
     layout: Layout
     agent: str
 
-    def begin(self, seed: int) -> Memory:
+    def begin(self, seed: int) -> Carry:
         """What it remembers at first."""
         return _agent(self).begin(jax.random.key(seed))
 
-    def act(self, seen: Mapping[str, Any], seat: int, memory: Memory, seed: int) -> tuple[Action, Memory]:
+    def act(self, seen: Mapping[str, Any], seat: int, memory: Carry, seed: int) -> tuple[Action, Carry]:
         """What it does in the state that the server showed; agents know themselves as the first chef."""
         own = dict(seen) | {"chefs": seen["chefs"] if seat == 0 else seen["chefs"][::-1]}
         action, memory = _think(self, from_json(self.layout, own), memory, seed)
@@ -78,7 +78,7 @@ class Mind:
 
 
 @partial(jax.jit, static_argnames="mind")
-def _think(mind: Mind, state: State, memory: Memory, seed: int | Int[Array, ""]) -> Any:  # noqa: ANN401
+def _think(mind: Mind, state: State, memory: Carry, seed: int | Int[Array, ""]) -> Any:  # noqa: ANN401
     key = jax.random.fold_in(jax.random.key(seed), state.time)
     return _agent(mind).act(state, 0, memory, key)
 
@@ -253,7 +253,7 @@ class _Playing:
     phase: str
     mind: Mind
     seed: int
-    memory: Memory
+    memory: Carry
 
 
 async def _collect(socket: ClientConnection, inbox: asyncio.Queue[str | bytes | None]) -> None:

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jax import export
 
-from cochef.compilation import cache_directory
+from cochef.runtime import cache_directory
 from cochef.errors import InputError
 from cochef.files import write_whole
 

@@ -16,7 +16,7 @@ from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import State, start
-from cochef.rollout import Step
+from cochef.rollout import Transition
 from cochef.web.records import StoredGame
 from cochef.web.store import Store
 
@@ -84,7 +84,7 @@ def _observe(layout: Layout, actions: Int[Array, "games time 2"], lengths: Int[A
         def tick(carry: tuple[State, Behaviour], joint: Int[Array, "2"]) -> tuple[tuple[State, Behaviour], None]:
             state, seen = carry
             after, outcome = step(layout, state, joint)
-            more = OBSERVING.see(layout, seen, Step(state, joint, outcome, after))
+            more = OBSERVING.see(layout, seen, Transition(state, joint, outcome, after))
             seen = jax.tree.map(lambda new, old: jnp.where(state.time < length, new, old), more, seen)
             return (after, seen), None
 

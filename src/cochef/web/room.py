@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
 
-from cochef.agents.agent import Agent, Memory
+from cochef.agents.agent import Agent, Carry
 from cochef.kitchen.constants import SEATS, Action, Event
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.layout import Layout
@@ -103,7 +103,7 @@ class Room:
     def play(self, ticks: Sequence[Sequence[Order]]) -> list[Happened]:
         """Advance the ordered slots by up to `AT_ONCE` ticks; what happened in each slot of the first of them.
 
-        Rewards are those of all its ticks, actions and events those of the last one, and the state is that at the end.
+        RewardConfig are those of all its ticks, actions and events those of the last one, and the state is that at the end.
         """
         *carry, actions, events, rewards = self._program(
             self._agents, self._carry, _pack(ticks, self.slots), np.int32(len(ticks))
@@ -142,7 +142,7 @@ def _pack(ticks: Sequence[Sequence[Order]], slots: int) -> _Orders:
     )
 
 
-_Carry = tuple[State, tuple[Memory, ...]]
+_Carry = tuple[State, tuple[Carry, ...]]
 _Outcome = tuple[Int[Array, "slots 2"], Bool[Array, "slots 2 events"], Float[Array, " slots"]]
 
 

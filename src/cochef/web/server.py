@@ -11,7 +11,6 @@ from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.websockets import WebSocket
 
-from cochef.compilation import keep_compiled
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
 from cochef.web import kitchens, tickets
@@ -171,7 +170,6 @@ def serve_study(
 
 def prepare() -> None:
     """Keep compiled programs, and run them in the clock's own thread: a tick is too small to be handed around."""
-    keep_compiled()
     jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 

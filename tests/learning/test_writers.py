@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from cochef.errors import InputError
-from cochef.learning.sinks import JsonLines, Logging, TensorBoard, scalars
+from cochef.learning.writers import JsonLinesWriter, Logging, scalars
 
 UPDATE = {"entropy": 1.5, "clipped": 0.1}
 LINES = [
@@ -51,12 +51,12 @@ def test_a_line_as_scalars():
 def test_json_lines_go_on_after_the_lines_from_before(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"iteration":0}\n{"iteration":1}\n{"iter')
-    feed(JsonLines(path, ['{"iteration":0}\n']), [{"iteration": 1, "steps": 5}])
+    feed(JsonLinesWriter(path, ['{"iteration":0}\n']), [{"iteration": 1, "steps": 5}])
     assert path.read_text() == '{"iteration":0}\n{"iteration":1,"steps":5}\n'
 
 
 def test_tensorboard_files_hold_every_scalar_by_step(tmp_path):
-    feed(TensorBoard(tmp_path))
+    feed(TensorBoardWriter(tmp_path))
     wanted = [(name, line["steps"], pytest.approx(value)) for line in LINES for name, value in scalars(line).items()]
     found = records(tmp_path)
     assert sorted(found) == sorted(wanted, key=lambda entry: entry[:2])
@@ -65,7 +65,7 @@ def test_tensorboard_files_hold_every_scalar_by_step(tmp_path):
 def test_without_tensorboardx_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(InputError, match=r'pip install "cochef\[tensorboard\]"'):
-        TensorBoard(tmp_path)
+        TensorBoardWriter(tmp_path)
 
 
 def test_anything_that_logs_gets_the_scalars_with_their_step():

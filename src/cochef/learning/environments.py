@@ -7,16 +7,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
-from cochef.agents.actor_critic import kitchen_sight, look
-from cochef.agents.networks import Sight
-from cochef.agents.sizes import Eyes
+from cochef.agents.actor_critic import look, observation_spec
+from cochef.agents.network_config import ObservationKind
+from cochef.agents.networks import ObservationSpec
 from cochef.kitchen import dynamics
 from cochef.kitchen.constants import Action, Event
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.scattered import scattered as scatter
+from cochef.kitchen.random_states import scattered as scatter
 from cochef.kitchen.state import State, start
 
-GameState = Any  # a tree of arrays
+EnvState = Any  # a tree of arrays
 
 
 @runtime_checkable
@@ -39,31 +39,31 @@ class Game(Protocol):
         ...
 
     @property
-    def sight(self) -> Sight:
+    def spec(self) -> ObservationSpec:
         """What a seat sees."""
         ...
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> GameState:
+    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> EnvState:
         """One game as if so many steps had passed without anything happening, or in the middle of things."""
         ...
 
     def step(
-        self, state: GameState, actions: Int[Array, "2"]
-    ) -> tuple[GameState, Shaped[Array, "2 events"], Float[Array, "2"]]:
+        self, state: EnvState, actions: Int[Array, "2"]
+    ) -> tuple[EnvState, Shaped[Array, "2 events"], Float[Array, "2"]]:
         """One game a step later, the events of each seat, and the task reward that each seat earned for both."""
         ...
 
-    def look(self, states: GameState) -> UInt8[Array, "2 *view games"]:
+    def look(self, states: EnvState) -> UInt8[Array, "2 *view games"]:
         """What each seat sees in many games, which are the last axis of all arrays."""
         ...
 
 
 @dataclass(frozen=True)
-class KitchenGame:
+class KitchenEnvironment:
     """A kitchen as a game to be learned."""
 
     layout: Layout
-    eyes: Eyes = Eyes.COMPACT
+    eyes: ObservationKind = ObservationKind.COMPACT
     actions: int = len(Action)
     events: int = len(Event)
 
@@ -73,9 +73,9 @@ class KitchenGame:
         return self.layout.horizon
 
     @property
-    def sight(self) -> Sight:
+    def spec(self) -> ObservationSpec:
         """What a chef sees."""
-        return kitchen_sight(self.layout, self.eyes)
+        return observation_spec(self.layout, self.eyes)
 
     def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> State:
         """The kitchen before anybody has done anything, or in a random state."""

@@ -8,7 +8,7 @@ from cochef.errors import InputError, shown
 MAX_WIDTH = 4096
 
 
-class Eyes(Enum):
+class ObservationKind(Enum):
     """What a network sees of a kitchen."""
 
     COMPACT = "compact"
@@ -19,23 +19,23 @@ class Eyes(Enum):
 class NetworkConfig:
     """How the networks of an actor and its critic are built."""
 
-    eyes: Eyes = Eyes.COMPACT
+    observation: ObservationKind = ObservationKind.COMPACT
     """What they see: the compact vector, or the grid of 26 planes."""
     channels: tuple[int, ...] = (32, 64, 32)
     """Channels of the 3 x 3 convolutions on the grid."""
     hidden: tuple[int, ...] = (64, 64)
     """Widths of the layers after them."""
-    normalise: bool = False
+    layer_norm: bool = False
     """Whether each of these layers is followed by a layer normalisation."""
-    memory: int = 0
-    """Width of the recurrent memory; 0 for none."""
+    recurrent: int = 0
+    """Width of the recurrent recurrent; 0 for none."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         check_hidden(self.channels, "channels")
         check_hidden(self.hidden)
-        if type(self.memory) is not int or not 0 <= self.memory <= MAX_WIDTH:
-            raise InputError(f"memory is {shown(self.memory)}; it takes a whole number from 0 to {MAX_WIDTH}")
+        if type(self.recurrent) is not int or not 0 <= self.recurrent <= MAX_WIDTH:
+            raise InputError(f"recurrent is {shown(self.recurrent)}; it takes a whole number from 0 to {MAX_WIDTH}")
 
 
 def check_hidden(hidden: object, name: str = "hidden") -> None:

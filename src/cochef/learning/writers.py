@@ -15,7 +15,7 @@ Line = Mapping[str, Any]
 
 
 @runtime_checkable
-class Sink(Protocol):
+class MetricsWriter(Protocol):
     """Takes a line of numbers an iteration (see `runs.describe`)."""
 
     def begin(self, about: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class Sink(Protocol):
         ...
 
 
-class JsonLines:
+class JsonLinesWriter:
     """A file with a line an iteration, after some lines that are there already."""
 
     def __init__(self, path: Path, before: Sequence[str] = ()) -> None:
@@ -74,7 +74,7 @@ def writing(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be written ({error.strerror}); make room, then go on") from error
 
 
-class TensorBoard:
+class TensorBoardWriter:
     """Files that TensorBoard shows, by steps of a policy."""
 
     def __init__(self, directory: Path) -> None:

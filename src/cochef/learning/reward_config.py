@@ -1,6 +1,6 @@
 """What a seat wants: rewards as weights of events, and the sets that hidden rewards are drawn from.
 
-Rewards are TOML files; those of the paper ship with the package, and users write their own:
+RewardConfig are TOML files; those of the paper ship with the package, and users write their own:
 
     [hidden]                                   # the sets C_j from which a biased chef's weights are drawn
     pickup_onion_from_dispenser = [-10, 0, 10]
@@ -45,7 +45,7 @@ _SHARE = "adaptive_share"
 
 
 @dataclass(frozen=True)
-class Rewards:
+class RewardConfig:
     """What is rewarded in a kitchen besides its orders."""
 
     hidden: Mapping[str, tuple[float, ...]]  # by event label, or "order"
@@ -54,7 +54,7 @@ class Rewards:
     adaptive_end: float = 0.0  # the share of the helping reward at the end of the second stage
 
 
-def shipped(layout: Layout) -> Rewards:
+def shipped(layout: Layout) -> RewardConfig:
     """The paper's rewards for a kitchen, or those of the paper's kitchen most like it."""
     if layouts.is_shipped(layout, "distant_tomato"):
         return _shipped("distant_tomato")
@@ -63,12 +63,12 @@ def shipped(layout: Layout) -> Rewards:
 
 
 @cache
-def _shipped(name: str) -> Rewards:
+def _shipped(name: str) -> RewardConfig:
     path = resources.files("cochef.learning") / "rewards" / f"{name}.toml"
     return parse(path.read_text("utf-8"), name)
 
 
-def read(path: Path) -> Rewards:
+def read(path: Path) -> RewardConfig:
     """The rewards in a file."""
     content = read_limited(path, MAX_FILE_BYTES, "a file of rewards")
     try:
@@ -77,7 +77,7 @@ def read(path: Path) -> Rewards:
         raise InputError(f"{path}: not text ({error.reason} at byte {error.start})") from None
 
 
-def parse(text: str, source: str) -> Rewards:
+def parse(text: str, source: str) -> RewardConfig:
     """The rewards in a text."""
     try:
         tables = tomllib.loads(text)
@@ -91,7 +91,7 @@ def parse(text: str, source: str) -> Rewards:
     hidden, shaping, adaptive = (_table(tables.get(name, {}), name, source) for name in _TABLES)
     first = _weights(shaping, f"{source}: shaping")
     second = _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
-    return Rewards({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second, share)
+    return RewardConfig({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second, share)
 
 
 def _end(entry: object, source: str) -> float:

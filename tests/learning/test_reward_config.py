@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Event
-from cochef.learning.utilities import MAX_FILE_BYTES, as_vector, parse, read, shipped
+from cochef.learning.reward_config import MAX_FILE_BYTES, as_vector, parse, read, shipped
 
 GOOD = """about = "mine"
 

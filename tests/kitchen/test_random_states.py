@@ -9,7 +9,7 @@ from cochef.kitchen import layouts, recipes
 from cochef.kitchen.constants import POT_CAPACITY, Item
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.observation import compact, decode
-from cochef.kitchen.scattered import scattered
+from cochef.kitchen.random_states import scattered
 from cochef.randomness import fast
 
 MANY = 2_000
