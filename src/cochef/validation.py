@@ -10,6 +10,8 @@ from typing import Any, TypeGuard
 
 from cochef.errors import InputError, shown
 
+Limit = int | float | None
+
 
 def whole_number(
     value: object, name: str, least: int | None = None, most: int | None = None, unit: str = ""
@@ -21,7 +23,7 @@ def whole_number(
 
 
 def number(
-    value: object, name: str, least: float | None = None, most: float | None = None, unit: str = ""
+    value: object, name: str, least: Limit = None, most: Limit = None, unit: str = ""
 ) -> float:
     """A finite number within limits; `True` is none."""
     if not _is_finite(value) or not _within(value, least, most):
@@ -29,11 +31,12 @@ def number(
     return float(value)
 
 
-def positive_number(value: object, name: str, most: float | None = None, unit: str = "") -> float:
+def positive_number(value: object, name: str, most: Limit = None, unit: str = "") -> float:
     """A finite number above 0."""
     if not _is_finite(value) or value <= 0 or not _within(value, None, most):
         upper = "" if most is None else f", up to {most:g}"
-        raise InputError(f"{name} is {shown(value)}; it takes a number above 0{upper}{_spaced(unit)}")
+        limits = f"a number above 0{upper}{_spaced(unit)}"
+        raise InputError(f"{name} is {shown(value)}; it takes {limits}")
     return float(value)
 
 
@@ -85,11 +88,11 @@ def _is_finite(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _within(value: float, least: float | None, most: float | None) -> bool:
+def _within(value: int | float, least: Limit, most: Limit) -> bool:
     return (least is None or value >= least) and (most is None or value <= most)
 
 
-def _takes(kind: str, least: float | None, most: float | None, unit: str) -> str:
+def _takes(kind: str, least: Limit, most: Limit, unit: str) -> str:
     limits = ""
     if least is not None:
         limits += f" from {least:g}" if isinstance(least, float) else f" from {least}"

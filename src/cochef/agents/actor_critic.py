@@ -46,7 +46,7 @@ class TrainedAgent(eqx.Module):
 
     def begin(self, key: Key[Array, ""]) -> Float[Array, " carry"]:
         """Nothing seen yet."""
-        return self.network.begin()
+        return self.network.initial_carry()
 
     def act(
         self, state: State, seat: int, carry: Float[Array, " carry"], key: Key[Array, ""]

@@ -89,7 +89,7 @@ class PoolFiles:
         agents = [self.load(member) for member in self.members]
         first = jax.tree.map(jnp.shape, agents[0])
         for member, agent in zip(self.members, agents, strict=True):
-            if jax.tree.map(jnp.shape, agent) != first or agent.eyes is not agents[0].eyes:
+            if jax.tree.map(jnp.shape, agent) != first or agent.observation is not agents[0].observation:
                 raise InputError(
                     f"{self.path(member)}: a network of another form than that of {self.members[0].name}; "
                     "the policies of a pool that is trained with have the same"
