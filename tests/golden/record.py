@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
 from cochef.kitchen.dynamics import step
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import start
 from cochef.kitchen.text import event_names, to_json

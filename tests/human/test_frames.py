@@ -31,21 +31,34 @@ def file(opcodes):
 
 
 def array(values, code, content):
-    begun = call(name("numpy.core.multiarray", "_reconstruct"), pair(name("numpy", "ndarray"), plain((0,)), plain("b")))
+    begun = call(
+        name("numpy.core.multiarray", "_reconstruct"),
+        pair(name("numpy", "ndarray"), plain((0,)), plain("b")),
+    )
     dtype = call(name("numpy", "dtype"), plain((code, False, True))) + plain((3, "<", None)) + b"b"
-    return begun + pair(plain(1), plain(np.shape(values)), dtype, plain(False), plain(content)) + b"b"
+    return (
+        begun + pair(plain(1), plain(np.shape(values)), dtype, plain(False), plain(content)) + b"b"
+    )
 
 
 def index(labels):
     data = b"}" + plain("data") + array(labels, "O8", labels) + b"s"
-    return call(name("pandas.core.indexes.base", "_new_Index"), pair(name("pandas.core.indexes.base", "Index"), data))
+    return call(
+        name("pandas.core.indexes.base", "_new_Index"),
+        pair(name("pandas.core.indexes.base", "Index"), data),
+    )
 
 
 def table(numbers, texts):
     """A table of one block of numbers and one of texts, as the pandas of 2019 wrote it."""
     whole = np.array(list(numbers.values()))
     words = np.array(list(texts.values()), object)
-    blocks = b"(" + array(whole, "i8", whole.tobytes()) + array(words, "O8", words.ravel().tolist()) + b"l"
+    blocks = (
+        b"("
+        + array(whole, "i8", whole.tobytes())
+        + array(words, "O8", words.ravel().tolist())
+        + b"l"
+    )
     names = b"(" + index(list(numbers)) + index(list(texts)) + b"l"
     manager = call(name("pandas.core.internals.managers", "BlockManager"), b")")
     manager += pair(plain([]), blocks, names, plain({})) + b"b"
@@ -83,7 +96,9 @@ def test_a_table_gives_back_its_columns():
 def test_a_pickle_that_asks_for_anything_else_is_refused(tmp_path, module, attribute):
     harmed = tmp_path / "harmed"
     evil = file(call(name(module, attribute), plain((f"touch {harmed}",))))
-    with pytest.raises(InputError, match=f"asks for {module}.{attribute}, which is refused; admitted: numpy.core"):
+    with pytest.raises(
+        InputError, match=f"asks for {module}.{attribute}, which is refused; admitted: numpy.core"
+    ):
         columns(evil)
     assert not harmed.exists()
 
@@ -110,7 +125,15 @@ def test_admitted_names_only_stand_for_what_they_name():
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b".", b"no pickle", pickle.dumps([1, 2]), pickle.dumps(None), file(b"Pperson\n"), SMALL[:-1]],
+    [
+        b"",
+        b".",
+        b"no pickle",
+        pickle.dumps([1, 2]),
+        pickle.dumps(None),
+        file(b"Pperson\n"),
+        SMALL[:-1],
+    ],
     ids=["empty", "stop", "text", "list", "none", "persistent", "truncated"],
 )
 def test_bytes_that_are_no_table_are_a_clear_error(content):

@@ -11,13 +11,19 @@ import pytest
 import cochef.human
 from cochef.errors import InputError
 from cochef.human.games import Split, games, read, replay, write
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from cochef.kitchen.state import start
 from cochef.kitchen.text import to_json
 
 SHIPPED = Path(cochef.human.__file__).parent / "data" / "games.npz"
 DOCS = Path(__file__).parents[2] / "docs" / "human.md"
-PLAYED = ("asymmetric_advantages", "coordination_ring", "counter_circuit", "cramped_room", "forced_coordination")
+PLAYED = (
+    "asymmetric_advantages",
+    "coordination_ring",
+    "counter_circuit",
+    "cramped_room",
+    "forced_coordination",
+)
 
 
 def columns_of(path):
@@ -47,7 +53,11 @@ def test_the_games_are_those_that_the_documentation_lists(layout, split):
 
 
 def test_the_documented_comparison_covers_every_game_and_step():
-    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| 100\.00% \| (\d+) \| (\d+) \|$", DOCS.read_text(), re.M)
+    rows = re.findall(
+        r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| 100\.00% \| (\d+) \| (\d+) \|$",
+        DOCS.read_text(),
+        re.M,
+    )
     for name, count, steps, reproduced, recorded, replayed in rows:
         chosen = games(None if name == "all" else name)
         assert int(count) == len(chosen)
@@ -58,35 +68,45 @@ def test_the_documented_comparison_covers_every_game_and_step():
 
 @pytest.mark.parametrize("layout", PLAYED)
 def test_replaying_a_game_earns_the_recorded_score(layout):
-    for game in games(layout):
-        replayed = replay(game)
+    chosen = games(layout)
+    for game, replayed in zip(chosen, replay(chosen), strict=True):
+        assert replayed.score == game.score
         assert replayed.outcomes.reward.sum() == game.score
         assert replayed.outcomes.events[:, :, Event.DELIVERY].sum() * 20 == game.score
         assert replayed.states.time.tolist() == list(range(len(game.actions) + 1))
 
 
-def test_a_pair_plays_a_kitchen_once_so_that_no_pair_is_in_both_splits_of_a_kitchen():
-    played = [(game.layout, game.pair) for game in games()]
+def test_a_pair_plays_a_layout_once_so_that_no_pair_is_in_both_splits_of_a_layout():
+    played = [(game.layout_name, game.pair) for game in games()]
     assert len(played) == len(set(played)) == 76
     assert {pair for _, pair in played} == set(range(17))
 
 
 def test_games_begin_as_our_layouts_do_except_on_counter_circuit():
     for game in games():
-        begin = to_json(game.kitchen, game.start)
-        if game.layout == "counter_circuit":
-            assert begin == {"chefs": [[6, 3, "N", None], [1, 3, "N", None]], "pots": [], "counters": [], "t": 0}
+        begin = to_json(game.layout, game.start)
+        if game.layout_name == "counter_circuit":
+            assert begin == {
+                "chefs": [[6, 3, "N", None], [1, 3, "N", None]],
+                "pots": [],
+                "counters": [],
+                "t": 0,
+            }
         else:
-            assert begin == to_json(game.kitchen, start(game.kitchen))
+            assert begin == to_json(game.layout, start(game.layout))
 
 
-def test_games_are_chosen_by_kitchen_and_split():
+def test_games_are_chosen_by_layout_and_split():
     assert len(games()) == len(games(split=Split.TRAIN)) + len(games(split=Split.TEST))
-    assert {(game.layout, game.split) for game in games("cramped_room", Split.TEST)} == {("cramped_room", Split.TEST)}
+    assert {(game.layout_name, game.split) for game in games("cramped_room", Split.TEST)} == {
+        ("cramped_room", Split.TEST)
+    }
 
 
-def test_a_kitchen_that_nobody_played_is_an_error_that_names_those_that_were_played():
-    with pytest.raises(InputError, match=r"nobody played 'many_orders'; people played: asymmetric_advantages, .*"):
+def test_a_layout_that_nobody_played_is_an_error_that_names_those_that_were_played():
+    with pytest.raises(
+        InputError, match=r"nobody played 'many_orders'; people played: asymmetric_advantages, .*"
+    ):
         games("many_orders")
 
 
@@ -96,7 +116,7 @@ def test_written_games_read_back_and_writing_again_makes_the_same_bytes(tmp_path
     write(tmp_path / "second.npz", back)
     assert (tmp_path / "first.npz").read_bytes() == (tmp_path / "second.npz").read_bytes()
     for ours, theirs in zip(games("forced_coordination"), back, strict=True):
-        for field in ("layout", "split", "pair", "score"):
+        for field in ("layout_name", "split", "pair", "score"):
             assert getattr(ours, field) == getattr(theirs, field)
         assert np.array_equal(ours.actions, theirs.actions)
         assert jax.tree.all(jax.tree.map(np.array_equal, ours.start, theirs.start))
@@ -117,7 +137,9 @@ def test_written_games_read_back_and_writing_again_makes_the_same_bytes(tmp_path
         ("pair", np.array([None] * 76), "not a file of games .*allow_pickle=False"),
     ],
 )
-def test_a_file_with_a_wrong_column_is_an_error_that_says_what_is_wrong(tmp_path, name, column, message):
+def test_a_file_with_a_wrong_column_is_an_error_that_says_what_is_wrong(
+    tmp_path, name, column, message
+):
     path = tmp_path / "games.npz"
     np.savez(path, **{**columns_of(SHIPPED), name: column})
     with pytest.raises(InputError, match=rf"games\.npz: .*{message}"):
@@ -138,7 +160,9 @@ def test_a_damaged_file_is_an_error_or_still_holds_the_same_games(tmp_path):
     content, path, chance = SHIPPED.read_bytes(), tmp_path / "games.npz", random.Random(0)
     whole = [game.score for game in games()]
     for _ in range(200):
-        damaged = bytearray(content[: chance.choice([len(content), chance.randrange(len(content))])])
+        damaged = bytearray(
+            content[: chance.choice([len(content), chance.randrange(len(content))])]
+        )
         if damaged:
             damaged[chance.randrange(len(damaged))] ^= chance.randrange(1, 256)
         path.write_bytes(damaged)

@@ -16,8 +16,9 @@ from cochef.kitchen import layouts
 from cochef.kitchen.adapters.gymnasium import ENVIRONMENT_ID, KitchenWithPartner
 from cochef.kitchen.adapters.jaxmarl import MultiAgentKitchen
 from cochef.kitchen.adapters.pettingzoo import ParallelKitchen
-from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.constants import Action
 from cochef.kitchen.dynamics import step
+from cochef.kitchen.events import Event
 from cochef.kitchen.features import features
 from cochef.kitchen.observation import compact, grid
 from cochef.kitchen.state import start

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Direction, Event, Item, Tile
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Direction, Item, Tile
 from cochef.kitchen.dynamics import Outcome, step
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front
 from cochef.kitchen.observation import compact, decode

@@ -9,7 +9,7 @@ from cochef.kitchen import layouts, recipes
 from cochef.kitchen.constants import POT_CAPACITY, Item
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.observation import compact, decode
-from cochef.kitchen.random_states import scattered
+from cochef.kitchen.random_states import random_state
 from cochef.randomness import fast
 
 MANY = 2_000
@@ -17,7 +17,7 @@ MANY = 2_000
 
 def states(layout):
     keys = jax.random.split(fast(jax.random.key(0)), MANY)
-    return jax.jit(jax.vmap(lambda key: scattered(layout, key)))(keys)
+    return jax.jit(jax.vmap(lambda key: random_state(layout, key)))(keys)
 
 
 @pytest.mark.parametrize("name", layouts.names())

@@ -16,7 +16,8 @@ from cochef.kitchen import layouts, render
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import start
 from cochef.kitchen.text import from_json
-from cochef.rollout import Trajectory, record
+from cochef.kitchen.trajectories import Trajectory
+from cochef.rollout import record
 
 STEPS = 12
 KITCHENS = 2

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event, Item
+from cochef.kitchen.constants import Item
+from cochef.kitchen.events import Event
 from cochef.kitchen.state import start
-from cochef.kitchen.text import StateError, draw, each_to_json, event_names, from_json, item_name, to_json
+from cochef.kitchen.text import (
+    StateError,
+    draw,
+    each_to_json,
+    event_names,
+    from_json,
+    item_name,
+    to_json,
+)
 
 LAYOUT = layouts.get("many_orders")
 STATE = {

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from cochef.kitchen import recipes
-from cochef.kitchen.constants import INGREDIENTS, POT_CAPACITY, SEATS, Cooking, Event, Tile
+from cochef.kitchen.constants import INGREDIENTS, POT_CAPACITY, SEATS, Cooking, Tile
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Contents, Layout
 
 DISPENSERS = {"onion": Tile.ONION_DISPENSER, "tomato": Tile.TOMATO_DISPENSER, "dish": Tile.DISH_DISPENSER}

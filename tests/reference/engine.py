@@ -12,7 +12,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from cochef.kitchen.constants import SEATS, Cooking, Event
+from cochef.kitchen.constants import SEATS, Cooking
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout, Place
 
 

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from cochef.kitchen.constants import SEATS, Action, Cooking, Event
+from cochef.kitchen.constants import SEATS, Action, Cooking
 from cochef.kitchen.dynamics import Outcome, step
+from cochef.kitchen.events import Event
 from cochef.kitchen.features import features
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front

@@ -1,7 +1,7 @@
 """What the long proof compared, as a table."""
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from tests.reference.allowed import allowed
 from tests.reference.proof import Comparison
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from cochef.kitchen.state import start
 from cochef.kitchen.text import from_json, to_json
 from tests.reference.allowed import allowed

@@ -45,7 +45,9 @@ class _Unpickler(pickle.Unpickler):
         """A part, for a name that the tables of the archive need."""
         if (module, name) not in _ADMITTED:
             allowed = ", ".join(sorted(".".join(pair) for pair in _ADMITTED))
-            raise InputError(f"the pickle asks for {module}.{name}, which is refused; admitted: {allowed}")
+            raise InputError(
+                f"the pickle asks for {module}.{name}, which is refused; admitted: {allowed}"
+            )
         return _Part
 
 
@@ -57,12 +59,16 @@ def columns(pickled: bytes) -> dict[str, np.ndarray]:
         return {
             name: column
             for index, block in zip(names, blocks, strict=True)
-            for name, column in zip(_array(index.arguments[1]["data"]).tolist(), _array(block), strict=True)
+            for name, column in zip(
+                _array(index.arguments[1]["data"]).tolist(), _array(block), strict=True
+            )
         }
     except InputError:
         raise
     except Exception as error:  # bytes that are no such table can make an unpickler raise anything
-        raise InputError(f"not a pickled table of games ({type(error).__name__}: {error})") from error
+        raise InputError(
+            f"not a pickled table of games ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _array(part: _Part) -> np.ndarray:

@@ -1,10 +1,12 @@
-"""The human-human games of Carroll et al. (2019): where each began, and what both people did at every step.
+"""The human-human games of Carroll et al. (2019): how each began, and what both people did.
 
-States are not stored: the rules give them back. A file of games is a compressed numpy archive without pickles:
+States are not stored: the rules give them back. A file of games is a compressed numpy archive
+without pickles:
 
-    layout, split, start    text per game; the start is a state in JSON (see kitchen/text.py)
-    pair, score, end        whole numbers per game; the pair of people, the task reward, and where its actions end
-    actions                 the joint actions of all games, one game after the other
+    layout, split, start   text per game; the start is a state in JSON (see kitchen/text.py)
+    pair, score, end       whole numbers per game: the pair of people, the task reward, and where
+                           the game's actions end
+    actions                the joint actions of all games, one game after the other
 """
 
 import json
@@ -13,41 +15,56 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Int8
+from jaxtyping import Int8
 
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Action
-from cochef.kitchen.dynamics import Outcome, step
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.replay import RecordedActions
+from cochef.kitchen.replay import replay as replay_actions
 from cochef.kitchen.state import State
 from cochef.kitchen.text import from_json, to_json
-from cochef.pytree import pytree
+from cochef.kitchen.trajectories import Trajectory
 
-_BLOCK = 256  # replays are padded to a multiple of this, so that a kitchen compiles once for all its games
-_KINDS = {"layout": "U", "split": "U", "start": "U", "pair": "i", "score": "i", "end": "i", "actions": "i"}
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+# The columns of a file of games, and numpy's letter for what each holds: text or whole numbers.
+_KINDS = {
+    "layout": "U",
+    "split": "U",
+    "start": "U",
+    "pair": "i",
+    "score": "i",
+    "end": "i",
+    "actions": "i",
+}
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class Split(StrEnum):
-    """Which half of a kitchen's games: people are cloned on one, the other is for measuring."""
+    """Which half of a layout's games: people are cloned from one and evaluated on the other."""
 
     TRAIN = "train"
     TEST = "test"
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
-    """One game of a pair of people: seat 0 and seat 1 are who the record calls player 0 and player 1."""
+class HumanGame:
+    """One game of a pair of people; seats 0 and 1 are the record's players 0 and 1."""
 
-    layout: str
+    layout_name: str
     split: Split
     pair: int
     start: State
@@ -55,56 +72,41 @@ class Game:
     score: int
 
     @property
-    def kitchen(self) -> Layout:
-        """The kitchen it was played in; its horizon of 400 steps is not that of the game."""
-        return layouts.get(self.layout)
+    def layout(self) -> Layout:
+        """The layout it was played on; its horizon of 400 steps is not that of the game."""
+        return layouts.get(self.layout_name)
 
 
-@pytree
-class Replay:
-    """A game played again: its states, the last one after the last action, and what each step brought about."""
-
-    states: State  # [T + 1, ...]
-    outcomes: Outcome  # [T, ...]
-
-
-def games(layout: str | None = None, split: Split | None = None) -> list[Game]:
-    """The shipped games, of one kitchen or all, of one split or both."""
-    known = sorted({game.layout for game in _shipped()})
-    if layout is not None and layout not in known:
-        raise InputError(f"nobody played {layout!r}; people played: {', '.join(known)}")
-    return [game for game in _shipped() if layout in (None, game.layout) and split in (None, game.split)]
+def games(layout_name: str | None = None, split: Split | None = None) -> list[HumanGame]:
+    """The shipped games, of one layout or all, of one split or both."""
+    known = sorted({game.layout_name for game in _shipped()})
+    if layout_name is not None and layout_name not in known:
+        raise InputError(f"nobody played {layout_name!r}; people played: {', '.join(known)}")
+    return [
+        game
+        for game in _shipped()
+        if layout_name in (None, game.layout_name) and split in (None, game.split)
+    ]
 
 
-def replay(game: Game) -> Replay:
-    """Play a game again by our rules."""
-    length = len(game.actions)
-    padded = np.full((_BLOCK * (length // _BLOCK + 1), SEATS), Action.STAY, np.int32)
-    padded[:length] = game.actions
-    states, outcomes = jax.device_get(_play(game.kitchen, game.start, jnp.asarray(padded)))
-    return Replay(
-        states=jax.tree.map(lambda leaf: leaf[: length + 1], states),
-        outcomes=jax.tree.map(lambda leaf: leaf[:length], outcomes),
-    )
+def replay(chosen: Sequence[HumanGame]) -> list[Trajectory]:
+    """Play games again by our rules; a trajectory for each, in their order."""
+    found: dict[int, Trajectory] = {}
+    for name in {game.layout_name for game in chosen}:
+        numbers = [number for number, game in enumerate(chosen) if game.layout_name == name]
+        recorded = [RecordedActions(chosen[n].actions, chosen[n].start) for n in numbers]
+        trajectories = replay_actions(layouts.get(name), recorded)
+        found |= dict(zip(numbers, trajectories, strict=True))
+    return [found[number] for number in range(len(chosen))]
 
 
-@partial(jax.jit, static_argnames="layout")
-def _play(layout: Layout, begin: State, actions: Int[Array, "time 2"]) -> tuple[State, Outcome]:
-    """The states that were acted on, and what each action brought about."""
-
-    def tick(state: State, joint: Int[Array, "2"]) -> tuple[State, tuple[State, Outcome]]:
-        after, outcome = step(layout, state, joint)
-        return after, (state, outcome)
-
-    return jax.lax.scan(tick, begin, actions)[1]
-
-
-def write(path: Path, chosen: Sequence[Game]) -> None:
+def write(path: Path, chosen: Sequence[HumanGame]) -> None:
     """Write games to a file that `read` gives back; the same games make the same bytes."""
+    starts = [json.dumps(to_json(game.layout, game.start)) for game in chosen]
     table = {
-        "layout": np.array([game.layout for game in chosen]),
+        "layout": np.array([game.layout_name for game in chosen]),
         "split": np.array([game.split.value for game in chosen]),
-        "start": np.array([json.dumps(to_json(game.kitchen, game.start)) for game in chosen]),
+        "start": np.array(starts),
         "pair": np.array([game.pair for game in chosen], np.int32),
         "score": np.array([game.score for game in chosen], np.int32),
         "end": np.cumsum([len(game.actions) for game in chosen], dtype=np.int32),
@@ -114,15 +116,17 @@ def write(path: Path, chosen: Sequence[Game]) -> None:
         np.savez_compressed(file, allow_pickle=False, **table)
 
 
-def read(path: Path) -> tuple[Game, ...]:
+def read(path: Path) -> tuple[HumanGame, ...]:
     """The games in a file, checked."""
     try:
         with zipfile.ZipFile(path) as archive:
             table = {name: _column(archive, name) for name in _KINDS}
     except _UNREADABLE as error:
-        raise InputError(f"{path}: not a file of games ({error}); give one of `cochef human convert`") from error
+        raise InputError(
+            f"{path}: not a file of games ({error}); give one of `cochef human convert`"
+        ) from error
     try:
-        _check_form(table)
+        _check_columns(table)
         return tuple(_split_up(table))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
@@ -133,30 +137,44 @@ def _column(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _check_form(table: dict[str, np.ndarray]) -> None:
+def _check_columns(table: dict[str, np.ndarray]) -> None:
     for name, kind in _KINDS.items():
-        axes, found = 2 if name == "actions" else 1, table[name]
-        if found.dtype.kind != kind or found.ndim != axes:
+        column = table[name]
+        axes = 2 if name == "actions" else 1
+        if column.dtype.kind != kind or column.ndim != axes:
             wanted = "text" if kind == "U" else "whole numbers"
-            raise InputError(f"{name} holds {found.dtype} in {found.ndim} axes; it takes {wanted} in {axes}")
+            raise InputError(
+                f"{name} holds {column.dtype} in {column.ndim} axes; it takes {wanted} in {axes}"
+            )
     actions, ends = table["actions"], table["end"]
     if any(len(table[name]) != len(ends) for name in _KINDS if name != "actions"):
         raise InputError("the columns are of different lengths; every game has one entry in each")
-    if not len(ends) or actions.shape != (ends[-1], SEATS) or ends[0] < 1 or (np.diff(ends) < 1).any():
-        raise InputError(f"{len(ends)} games cannot share out actions of shape {actions.shape}; each takes some")
+    if not len(ends) or ends[0] < 1 or (np.diff(ends) < 1).any():
+        raise InputError(f"games end at actions {ends.tolist()[:9]}; each takes some actions")
+    if actions.shape != (ends[-1], SEATS):
+        raise InputError(f"{len(ends)} games cannot share out actions of shape {actions.shape}")
     if actions.min() < 0 or actions.max() >= len(Action):
-        raise InputError(f"actions reach from {actions.min()} to {actions.max()}; allowed: 0 to {len(Action) - 1}")
+        raise InputError(
+            f"actions reach from {actions.min()} to {actions.max()}; "
+            f"allowed: 0 to {len(Action) - 1}"
+        )
 
 
-def _split_up(table: dict[str, np.ndarray]) -> Iterator[Game]:
-    parts = np.split(table["actions"].astype(np.int8), table["end"][:-1])
-    columns = (table[name].tolist() for name in ("layout", "split", "pair", "start", "score"))
-    for actions, layout, split, pair, start, score in zip(parts, *columns, strict=True):
-        begin = from_json(layouts.get(layout), json.loads(start))
-        yield Game(layout, Split(split), pair, begin, actions, score)
+def _split_up(table: dict[str, np.ndarray]) -> Iterator[HumanGame]:
+    actions = np.split(table["actions"].astype(np.int8), table["end"][:-1])
+    for number, own_actions in enumerate(actions):
+        name = str(table["layout"][number])
+        yield HumanGame(
+            layout_name=name,
+            split=Split(str(table["split"][number])),
+            pair=int(table["pair"][number]),
+            start=from_json(layouts.get(name), json.loads(str(table["start"][number]))),
+            actions=own_actions,
+            score=int(table["score"][number]),
+        )
 
 
 @cache
-def _shipped() -> tuple[Game, ...]:
+def _shipped() -> tuple[HumanGame, ...]:
     with resources.as_file(resources.files("cochef.human") / "data" / "games.npz") as path:
         return read(path)

@@ -36,13 +36,26 @@ class Canvas:
         return self._image.reduce(OVERSIZE)
 
     def circle(
-        self, x: Length, y: Length, radius: Length, fill: str, outline: str | None = None, width: Length = 0
+        self,
+        x: Length,
+        y: Length,
+        radius: Length,
+        fill: str,
+        outline: str | None = None,
+        width: Length = 0,
     ) -> None:
         """A disc around (x, y); the outline lies inside the radius."""
         self.oval(x, y, radius, radius, fill, outline, width)
 
     def oval(
-        self, x: Length, y: Length, a: Length, b: Length, fill: str, outline: str | None = None, width: Length = 0
+        self,
+        x: Length,
+        y: Length,
+        a: Length,
+        b: Length,
+        fill: str,
+        outline: str | None = None,
+        width: Length = 0,
     ) -> None:
         """An ellipse of half-axes a and b."""
         with self._pen(fill) as pen:
@@ -60,10 +73,16 @@ class Canvas:
         left, top, right, bottom = corners
         with self._pen(fill) as pen:
             pen.rounded_rectangle(
-                self._at((left, top), (right, bottom)), radius * self._scale, fill, outline, self._thick(width)
+                self._at((left, top), (right, bottom)),
+                radius * self._scale,
+                fill,
+                outline,
+                self._thick(width),
             )
 
-    def polygon(self, points: Sequence[Point], fill: str, outline: str | None = None, width: Length = 0) -> None:
+    def polygon(
+        self, points: Sequence[Point], fill: str, outline: str | None = None, width: Length = 0
+    ) -> None:
         """A filled shape; the outline runs along its edge."""
         with self._pen(fill) as pen:
             pen.polygon(self._at(*points), fill)
@@ -75,9 +94,13 @@ class Canvas:
         with self._pen(fill) as pen:
             pen.line(self._at(*points), fill, self._thick(width), joint="curve")
             for x, y in (points[0], points[-1]):
-                pen.ellipse(self._at((x - width / 2, y - width / 2), (x + width / 2, y + width / 2)), fill)
+                pen.ellipse(
+                    self._at((x - width / 2, y - width / 2), (x + width / 2, y + width / 2)), fill
+                )
 
-    def arc(self, x: Length, y: Length, radius: Length, angles: Point, fill: str, width: Length) -> None:
+    def arc(
+        self, x: Length, y: Length, radius: Length, angles: Point, fill: str, width: Length
+    ) -> None:
         """Part of a ring whose outer radius is given; angles in degrees clockwise from the top."""
         with self._pen(fill) as pen:
             box = self._at((x - radius, y - radius), (x + radius, y + radius))
@@ -88,7 +111,14 @@ class Canvas:
         with self._pen(fill) as pen:
             stroke = height * self._scale / 40
             (place,) = self._at((x, y))
-            pen.text(place, text, fill, font(round(height * self._scale)), anchor="mm", stroke_width=stroke)
+            pen.text(
+                place,
+                text,
+                fill,
+                font(round(height * self._scale)),
+                anchor="mm",
+                stroke_width=stroke,
+            )
 
     @contextmanager
     def _pen(self, fill: str) -> Iterator[ImageDraw.ImageDraw]:

@@ -1,4 +1,4 @@
-"""The vocabulary of the game: tiles, items, actions, directions and events, one enumeration each."""
+"""The vocabulary of the game: tiles, items, actions and directions, one enumeration each."""
 
 from enum import Enum, IntEnum
 
@@ -59,37 +59,3 @@ class Cooking(Enum):
 
     AUTOMATIC = "automatic"
     MANUAL = "manual"
-
-
-class Event(IntEnum):
-    """What a chef's interact can bring about; counted per chef and step."""
-
-    PUT_ONION_ON_COUNTER = 0
-    PUT_TOMATO_ON_COUNTER = 1
-    PUT_DISH_ON_COUNTER = 2
-    PUT_SOUP_ON_COUNTER = 3
-    PICKUP_ONION_FROM_COUNTER = 4
-    PICKUP_TOMATO_FROM_COUNTER = 5
-    PICKUP_DISH_FROM_COUNTER = 6
-    PICKUP_SOUP_FROM_COUNTER = 7
-    PICKUP_ONION_FROM_DISPENSER = 8
-    PICKUP_TOMATO_FROM_DISPENSER = 9
-    PICKUP_DISH_FROM_DISPENSER = 10
-    USEFUL_DISH_PICKUP = 11
-    SOUP_PICKUP = 12
-    PLACEMENT_IN_POT = 13
-    VIABLE_PLACEMENT = 14
-    OPTIMAL_PLACEMENT = 15
-    CATASTROPHIC_PLACEMENT = 16
-    USELESS_PLACEMENT = 17
-    POTTING_ONION = 18
-    POTTING_TOMATO = 19
-    DELIVERY = 20
-    TOMATO_IN_EMPTY_POT = 21
-    OPTIMAL_TOMATO_PLACEMENT = 22
-    USEFUL_TOMATO_PICKUP = 23
-
-    @property
-    def label(self) -> str:
-        """The event's name in files and on the command line."""
-        return self.name.lower()

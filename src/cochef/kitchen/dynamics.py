@@ -3,8 +3,16 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Event, Item
-from cochef.kitchen.interaction import NOWHERE, Happened, use_counter, use_dispenser, use_pot, use_serving
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Item
+from cochef.kitchen.events import Event
+from cochef.kitchen.interaction import (
+    NOWHERE,
+    Happened,
+    use_counter,
+    use_dispenser,
+    use_pot,
+    use_serving,
+)
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.movement import in_front, move
 from cochef.kitchen.pots import is_lit, is_ready
@@ -56,18 +64,24 @@ def _use(
     return state, {**happened, **_useful_pickups(before, seat, happened, dishes_wanted)}, reward
 
 
-def _useful_pickups(before: State, seat: int, happened: Happened, dishes_wanted: Int[Array, ""]) -> Happened:
+def _useful_pickups(
+    before: State, seat: int, happened: Happened, dishes_wanted: Int[Array, ""]
+) -> Happened:
     """Whether a dish just taken had a pot waiting for it, and a tomato a pot begun with tomatoes."""
     no_dish_lies = ~(before.counters == Item.DISH).any()
     dishes_held = (before.chefs.held == Item.DISH).sum()
-    tomato = happened[Event.PICKUP_TOMATO_FROM_DISPENSER] | happened[Event.PICKUP_TOMATO_FROM_COUNTER]
+    tomato = (
+        happened[Event.PICKUP_TOMATO_FROM_DISPENSER] | happened[Event.PICKUP_TOMATO_FROM_COUNTER]
+    )
     onions, tomatoes = before.pots.contents[:, 0], before.pots.contents[:, 1]
     begun_with_tomatoes = ((onions == 0) & (tomatoes > 0) & (tomatoes < POT_CAPACITY)).any()
     return {
         Event.USEFUL_DISH_PICKUP: happened[Event.PICKUP_DISH_FROM_DISPENSER]
         & no_dish_lies
         & (dishes_held < dishes_wanted),
-        Event.USEFUL_TOMATO_PICKUP: tomato & begun_with_tomatoes & (before.chefs.held[1 - seat] != Item.TOMATO),
+        Event.USEFUL_TOMATO_PICKUP: tomato
+        & begun_with_tomatoes
+        & (before.chefs.held[1 - seat] != Item.TOMATO),
     }
 
 

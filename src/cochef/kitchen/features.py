@@ -28,12 +28,19 @@ def features(layout: Layout, state: State) -> Float[Array, "2 96"]:
     """The features of both seats."""
     own = jax.vmap(lambda chef: _chef_features(layout, state, chef))(state.chefs)
     places = _places(layout, state.chefs.cell)
-    return jnp.concatenate([own, own[::-1], places[::-1] - places, places], axis=1).astype(jnp.float32)
+    return jnp.concatenate([own, own[::-1], places[::-1] - places, places], axis=1).astype(
+        jnp.float32
+    )
 
 
 def _chef_features(layout: Layout, state: State, chef: Chef) -> Int[Array, "46"]:
     walls = ~jnp.asarray(layout.is_floor)[chef.cell + jnp.asarray(layout.steps)]
-    holds = [chef.held == Item.ONION, is_soup(chef.held), chef.held == Item.DISH, chef.held == Item.TOMATO]
+    holds = [
+        chef.held == Item.ONION,
+        is_soup(chef.held),
+        chef.held == Item.DISH,
+        chef.held == Item.TOMATO,
+    ]
     parts = [
         chef.facing == jnp.arange(len(Direction)),
         jnp.stack(holds),
@@ -77,7 +84,11 @@ def _way_to_item(layout: Layout, state: State, chef: Chef, dispenser: Tile, item
 def _way_to_soup(layout: Layout, state: State, chef: Chef) -> tuple[Way, Int[Array, "2"]]:
     """The way to the closest soup on a counter and what is in it; a soup in hand is closest."""
     way, index, found = _closest(layout, chef, layout.counter_cells, is_soup(state.counters))
-    lying = jnp.where(found, state.counters[index], Item.NOTHING) if len(layout.counter_cells) else Item.NOTHING
+    lying = (
+        jnp.where(found, state.counters[index], Item.NOTHING)
+        if len(layout.counter_cells)
+        else Item.NOTHING
+    )
     holds = is_soup(chef.held)
     return jnp.where(holds, 0, way), ingredients_of(jnp.where(holds, chef.held, lying))
 

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from cochef.kitchen import recipes
-from cochef.kitchen.constants import POT_CAPACITY, Cooking, Event, Item
+from cochef.kitchen.constants import POT_CAPACITY, Cooking, Item
+from cochef.kitchen.events import Event
 from cochef.kitchen.items import ingredients_of, is_soup, lookup, soup
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.pots import cooking_time
@@ -41,7 +42,11 @@ def use_counter(
         Event.PICKUP_DISH_FROM_COUNTER: take & (lying == Item.DISH),
         Event.PICKUP_SOUP_FROM_COUNTER: take & is_soup(lying),
     }
-    return jnp.where(put | take, lying, hand), jnp.where(here & (put | take), hand, counters), happened
+    return (
+        jnp.where(put | take, lying, hand),
+        jnp.where(here & (put | take), hand, counters),
+        happened,
+    )
 
 
 def use_dispenser(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, Happened]:

@@ -25,6 +25,8 @@ def ingredients_of(item: Int[Array, "*batch"]) -> Int[Array, "*batch 2"]:
     return jnp.stack([code % _RADIX, code // _RADIX], axis=-1)
 
 
-def lookup(table: Shaped[np.ndarray, "4 4"], contents: Int[Array, "*batch 2"]) -> Shaped[Array, "*batch"]:
+def lookup(
+    table: Shaped[np.ndarray, "4 4"], contents: Int[Array, "*batch 2"]
+) -> Shaped[Array, "*batch"]:
     """The entry of a table over pot fillings."""
     return jnp.asarray(table.ravel())[contents[..., 0] * _RADIX + contents[..., 1]]

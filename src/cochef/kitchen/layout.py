@@ -56,6 +56,11 @@ class Layout:
         rules = (self.rows, self.starts, sorted(map(astuple, self.orders)), self.cooking.value)
         return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
+    @property
+    def has_tomato_orders(self) -> bool:
+        """Whether an order asks for tomatoes."""
+        return any(order.contents[1] for order in self.orders)
+
     def cell(self, place: Place) -> int:
         """The number of the cell at (x, y)."""
         return place[1] * self.width + place[0]
@@ -71,7 +76,9 @@ class Layout:
     def cells_of(self, *tiles: Tile) -> np.ndarray:
         """The cells of some kinds of tile, row by row."""
         letters = {tile.value for tile in tiles}
-        return np.array([cell for cell, letter in enumerate("".join(self.rows)) if letter in letters], np.int32)
+        return np.array(
+            [cell for cell, letter in enumerate("".join(self.rows)) if letter in letters], np.int32
+        )
 
     @cached_property
     def start_cells(self) -> np.ndarray:
@@ -81,7 +88,9 @@ class Layout:
     @cached_property
     def steps(self) -> np.ndarray:
         """What a step in each direction adds to a cell's number."""
-        return np.array([dx + dy * self.width for dx, dy in (d.offset for d in Direction)], np.int32)
+        return np.array(
+            [dx + dy * self.width for dx, dy in (d.offset for d in Direction)], np.int32
+        )
 
     @cached_property
     def is_floor(self) -> np.ndarray:
@@ -127,7 +136,9 @@ class Layout:
     @cached_property
     def counter_cells(self) -> np.ndarray:
         """The counters that a chef can face, row by row; nothing can ever lie on the others."""
-        return np.array([cell for cell in self.cells_of(Tile.COUNTER) if int(cell) in self.touchable], np.int32)
+        return np.array(
+            [cell for cell in self.cells_of(Tile.COUNTER) if int(cell) in self.touchable], np.int32
+        )
 
     @cached_property
     def dispensed(self) -> np.ndarray:
@@ -137,4 +148,6 @@ class Layout:
             Tile.TOMATO_DISPENSER: Item.TOMATO,
             Tile.DISH_DISPENSER: Item.DISH,
         }
-        return np.array([gives.get(Tile(letter), Item.NOTHING) for letter in "".join(self.rows)], np.int32)
+        return np.array(
+            [gives.get(Tile(letter), Item.NOTHING) for letter in "".join(self.rows)], np.int32
+        )

@@ -55,7 +55,11 @@ class LayoutError(InputError):
 @cache
 def names() -> tuple[str, ...]:
     """The layouts that ship with the package: the paper's five, then the others by name."""
-    found = {path.name.removesuffix(".toml") for path in _shipped().iterdir() if path.name.endswith(".toml")}
+    found = {
+        path.name.removesuffix(".toml")
+        for path in _shipped().iterdir()
+        if path.name.endswith(".toml")
+    }
     return (*PAPER_LAYOUTS, *sorted(found - set(PAPER_LAYOUTS)))
 
 
@@ -65,7 +69,9 @@ def get(name: str) -> Layout:
         return _shipped_layout(name)
     if name.endswith(".toml"):
         return read(Path(name))
-    raise LayoutError(f"unknown layout {name!r}; known: {', '.join(names())}, or the path of a .toml file")
+    raise LayoutError(
+        f"unknown layout {name!r}; known: {', '.join(names())}, or the path of a .toml file"
+    )
 
 
 @cache
@@ -80,7 +86,9 @@ def is_shipped(layout: Layout, name: str) -> bool:
 
 def ships(layout: Layout) -> bool:
     """Whether a kitchen ships under its own name, as it is: with the same episodes, too."""
-    return is_shipped(layout, layout.name) and layout.horizon == _shipped_layout(layout.name).horizon
+    return (
+        is_shipped(layout, layout.name) and layout.horizon == _shipped_layout(layout.name).horizon
+    )
 
 
 def to_toml(layout: Layout) -> str:
@@ -116,7 +124,9 @@ def read(path: Path) -> Layout:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LayoutError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from error
+        raise LayoutError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8"
+        ) from error
     return parse(text, path.stem, place=str(path))
 
 
@@ -168,7 +178,9 @@ def _grid(grid: object) -> tuple[tuple[str, ...], tuple[Place, Place]]:
     rows = grid.strip("\r\n").splitlines()
     width = len(rows[0])
     if width > MAX_SIDE or len(rows) > MAX_SIDE:
-        raise LayoutError(f"grid is {width} x {len(rows)}, too large; at most {MAX_SIDE} x {MAX_SIDE} cells")
+        raise LayoutError(
+            f"grid is {width} x {len(rows)}, too large; at most {MAX_SIDE} x {MAX_SIDE} cells"
+        )
     starts: dict[int, Place] = {}
     for y, row in enumerate(rows):
         if len(row) != width:
@@ -179,34 +191,48 @@ def _grid(grid: object) -> tuple[tuple[str, ...], tuple[Place, Place]]:
             if letter in ("1", "2"):
                 _add_start(starts, int(letter), (x, y))
             elif letter not in {tile.value for tile in Tile}:
-                raise LayoutError(f"unknown tile {letter!r} at {_at((x, y))}; use {_LEGEND}, '1' and '2' the starts")
+                raise LayoutError(
+                    f"unknown tile {letter!r} at {_at((x, y))}; use {_LEGEND}, '1' and '2' the starts"
+                )
     for seat in range(1, SEATS + 1):
         if seat not in starts:
-            raise LayoutError(f"no start for chef {seat}; put a '{seat}' on a floor cell of the grid")
+            raise LayoutError(
+                f"no start for chef {seat}; put a '{seat}' on a floor cell of the grid"
+            )
     plain = tuple(row.replace("1", " ").replace("2", " ") for row in rows)
     return plain, (starts[1], starts[2])
 
 
 def _add_start(starts: dict[int, Place], seat: int, place: Place) -> None:
     if seat in starts:
-        raise LayoutError(f"two starts for chef {seat}, at {_at(starts[seat])} and at {_at(place)}; keep one of them")
+        raise LayoutError(
+            f"two starts for chef {seat}, at {_at(starts[seat])} and at {_at(place)}; keep one of them"
+        )
     starts[seat] = place
 
 
 def _orders(orders: object) -> Iterator[Order]:
     if not isinstance(orders, Mapping) or not orders:
-        raise LayoutError("no orders; add [orders] and a line such as ooo = { value = 20, time = 20 }")
+        raise LayoutError(
+            "no orders; add [orders] and a line such as ooo = { value = 20, time = 20 }"
+        )
     seen: set[str] = set()
     for letters, order in orders.items():
         if not set(letters) <= {"o", "t"}:
-            raise LayoutError(f"order {shown(letters)} has unknown ingredients; use o (onion) and t (tomato)")
+            raise LayoutError(
+                f"order {shown(letters)} has unknown ingredients; use o (onion) and t (tomato)"
+            )
         if not 1 <= len(letters) <= POT_CAPACITY:
-            raise LayoutError(f"order {shown(letters)} has {len(letters)} items; a soup has 1 to {POT_CAPACITY}")
+            raise LayoutError(
+                f"order {shown(letters)} has {len(letters)} items; a soup has 1 to {POT_CAPACITY}"
+            )
         if "".join(sorted(letters)) in seen:
             raise LayoutError(f"order {letters!r} is listed twice; keep one of them")
         seen.add("".join(sorted(letters)))
         if not isinstance(order, Mapping) or set(order) != {"value", "time"}:
-            raise LayoutError(f"order {letters!r} needs a value and a time: {letters} = {{ value = 20, time = 20 }}")
+            raise LayoutError(
+                f"order {letters!r} needs a value and a time: {letters} = {{ value = 20, time = 20 }}"
+            )
         yield Order(
             contents=(letters.count("o"), letters.count("t")),
             value=_whole(order["value"], f"value of order {letters!r}", 0, MAX_VALUE),
@@ -224,7 +250,9 @@ def _cooking(kind: object) -> Cooking:
 
 def _whole(number: object, what: str, least: int, most: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-        raise LayoutError(f"{what} is {shown(number)}; it takes a whole number from {least} to {most}")
+        raise LayoutError(
+            f"{what} is {shown(number)}; it takes a whole number from {least} to {most}"
+        )
     return number
 
 
@@ -232,7 +260,9 @@ def _check_enclosed(layout: Layout) -> None:
     for cell in layout.floor_cells:
         x, y = layout.place(cell)
         if x in (0, layout.width - 1) or y in (0, layout.height - 1):
-            raise LayoutError(f"the kitchen is open at {_at((x, y))}; close its rim with counters ('X') or stations")
+            raise LayoutError(
+                f"the kitchen is open at {_at((x, y))}; close its rim with counters ('X') or stations"
+            )
 
 
 def _check_stations(layout: Layout) -> None:

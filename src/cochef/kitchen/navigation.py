@@ -43,7 +43,9 @@ class Routes:
     Among equally short walks the one that goes north, then south, east, west first is taken.
     """
 
-    targets: np.ndarray  # cells: counters, pots, other stations that can be faced, each row by row, then the floor
+    targets: (
+        np.ndarray
+    )  # cells: counters, pots, other stations that can be faced, each row by row, then the floor
     stations: int  # how many of the targets are stations
     first: np.ndarray  # [own, other, target]: first direction to take, THERE on the spot, or NO_WAY
     length: np.ndarray  # [own, other, target]
@@ -58,13 +60,19 @@ def routes(layout: Layout, forbidden_rows: int = 0) -> Routes:
     stations = np.concatenate([layout.counter_cells, layout.pot_cells, others])
     targets = np.concatenate([stations, floor])
     allowed = np.arange(cells) >= forbidden_rows * layout.width
-    length = np.full((len(floor), cells, len(targets)), UNREACHABLE, np.int16)  # [other, from cell, target]
+    length = np.full(
+        (len(floor), cells, len(targets)), UNREACHABLE, np.int16
+    )  # [other, from cell, target]
     for index, target in enumerate(targets):
         length[:, target, index] = np.where(allowed[target] & (floor != target), 0, UNREACHABLE)
     ahead = floor[:, None] + layout.steps
-    enterable = allowed[ahead][None] & (ahead[None] != floor[:, None, None])  # [other, from, direction]
+    enterable = allowed[ahead][None] & (
+        ahead[None] != floor[:, None, None]
+    )  # [other, from, direction]
     while True:
-        onward = np.where(enterable[..., None], length[:, ahead], UNREACHABLE) + 1  # [other, from, direction, target]
+        onward = (
+            np.where(enterable[..., None], length[:, ahead], UNREACHABLE) + 1
+        )  # [other, from, direction, target]
         shorter = np.minimum(length[:, floor], onward.min(axis=2))
         if np.array_equal(shorter, length[:, floor]):
             break

@@ -50,7 +50,9 @@ def compact_peaks(layout: Layout) -> np.ndarray:
     chef = [1] * (len(layout.floor_cells) + len(Direction)) + item
     pot = [1] * (_POT_ENTRIES - 1) + [int(cooking_times(layout).max())]
     time = [max(1, layout.horizon // URGENT), min(layout.horizon, URGENT - 1)]
-    return np.array(2 * chef + pot * len(layout.pot_cells) + item * len(layout.counter_cells) + time)
+    return np.array(
+        2 * chef + pot * len(layout.pot_cells) + item * len(layout.counter_cells) + time
+    )
 
 
 def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:
@@ -65,7 +67,11 @@ def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]
         *(_one_hot(cell, layout.floor_cells) for cell in chefs.cell),
         *(_one_hot(facing, np.arange(len(Direction))) for facing in chefs.facing),
         *_item_entries(jnp.concatenate([chefs.held, state.counters])),
-        *(pots.contents[..., ingredient] >= level for ingredient in range(INGREDIENTS) for level in levels),
+        *(
+            pots.contents[..., ingredient] >= level
+            for ingredient in range(INGREDIENTS)
+            for level in levels
+        ),
         *(is_lit(pots), is_ready(layout, pots), time_left(layout, pots)),
         *jnp.divmod(layout.horizon - state.time[None], URGENT),
     ]
@@ -74,14 +80,28 @@ def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]
 
 def _compact_order(layout: Layout) -> Int[np.ndarray, "2 entries"]:
     """Which of the rows above each entry of a seat's vector shows."""
-    floor, pots, counters = len(layout.floor_cells), len(layout.pot_cells), len(layout.counter_cells)
+    floor, pots, counters = (
+        len(layout.floor_cells),
+        len(layout.pot_cells),
+        len(layout.counter_cells),
+    )
     things = SEATS + counters
-    sizes = [SEATS * floor, SEATS * len(Direction), _ITEM_ENTRIES * things, _POT_ENTRIES * pots, _TIME_ENTRIES]
+    sizes = [
+        SEATS * floor,
+        SEATS * len(Direction),
+        _ITEM_ENTRIES * things,
+        _POT_ENTRIES * pots,
+        _TIME_ENTRIES,
+    ]
     cells, facings, items, in_pots, time = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
     items = items.reshape(_ITEM_ENTRIES, things).T
-    chefs = np.concatenate([cells.reshape(SEATS, -1), facings.reshape(SEATS, -1), items[:SEATS]], axis=1)
+    chefs = np.concatenate(
+        [cells.reshape(SEATS, -1), facings.reshape(SEATS, -1), items[:SEATS]], axis=1
+    )
     rest = [in_pots.reshape(_POT_ENTRIES, pots).T.ravel(), items[SEATS:].ravel(), time]
-    return np.stack([np.concatenate([chefs[seat], chefs[1 - seat], *rest]) for seat in range(SEATS)])
+    return np.stack(
+        [np.concatenate([chefs[seat], chefs[1 - seat], *rest]) for seat in range(SEATS)]
+    )
 
 
 def _one_hot(number: Int[Array, "*kitchens"], choices: np.ndarray) -> Rows:
@@ -161,10 +181,21 @@ def _shown(layout: Layout, state: State) -> Iterator[tuple[tuple[int, int], np.n
             planes = (2 + 4 * seat + direction, 2 + 4 * (1 - seat) + direction)
             yield planes, floor, stands[seat] & (state.chefs.facing[seat] == direction)
 
-    carried = sum(jnp.where(stands[seat], state.chefs.held[seat], Item.NOTHING) for seat in range(SEATS))
-    onion, tomato, dish, plated, *contents = _item_entries(jnp.concatenate([carried, state.counters]))
+    carried = sum(
+        jnp.where(stands[seat], state.chefs.held[seat], Item.NOTHING) for seat in range(SEATS)
+    )
+    onion, tomato, dish, plated, *contents = _item_entries(
+        jnp.concatenate([carried, state.counters])
+    )
     item_cells = np.concatenate([floor, layout.counter_cells])
-    for plane, values in {18: contents[0], 19: contents[1], 21: plated, 22: dish, 23: onion, 24: tomato}.items():
+    for plane, values in {
+        18: contents[0],
+        19: contents[1],
+        21: plated,
+        22: dish,
+        23: onion,
+        24: tomato,
+    }.items():
         yield (plane, plane), item_cells, values
 
     pots = _ingredients_last(state.pots)

@@ -12,17 +12,27 @@ from cochef.kitchen.pots import cooking_time
 from cochef.kitchen.state import Chef, Pot, State, start
 
 
-def scattered(layout: Layout, key: Key[Array, ""]) -> State:
+def random_state(layout: Layout, key: Key[Array, ""]) -> State:
     """Chefs anywhere they can get to, with anything in hand; pots empty, begun, cooking or ready; counters empty."""
     first, pots = start(layout), len(layout.pot_cells)
     chance = jax.random.bits(key, (3 * SEATS + 2 * pots,))
-    where, facing, hands, fillings, cooked = jnp.split(chance, np.cumsum([SEATS, SEATS, SEATS, pots]))
-    cells = jnp.stack([_pick(sorted(layout.reachable_by[seat]), where[seat]) for seat in range(SEATS)])
+    where, facing, hands, fillings, cooked = jnp.split(
+        chance, np.cumsum([SEATS, SEATS, SEATS, pots])
+    )
+    cells = jnp.stack(
+        [_pick(sorted(layout.reachable_by[seat]), where[seat]) for seat in range(SEATS)]
+    )
     meet = cells[0] == cells[1]
     contents = _pick(_fillings(layout), fillings)
-    full = (contents[:, None] == jnp.asarray([order.contents for order in layout.orders])).all(axis=-1).any(axis=-1)
+    full = (
+        (contents[:, None] == jnp.asarray([order.contents for order in layout.orders]))
+        .all(axis=-1)
+        .any(axis=-1)
+    )
     lit = full & ((layout.cooking is Cooking.AUTOMATIC) | (cooked % 2 == 0))
-    ticks = jnp.where(lit, cooked // 2 % (cooking_time(layout, contents) + 1).astype(jnp.uint32), -1)
+    ticks = jnp.where(
+        lit, cooked // 2 % (cooking_time(layout, contents) + 1).astype(jnp.uint32), -1
+    )
     return State(
         chefs=Chef(
             cell=jnp.where(meet, first.chefs.cell, cells),
@@ -44,7 +54,11 @@ def _hands(layout: Layout) -> list[int]:
     given = sorted({int(item) for item in layout.dispensed if item != Item.NOTHING})
     with jax.ensure_compile_time_eval():
         soups = [int(soup(jnp.array(order.contents))) for order in layout.orders]
-    return [int(Item.NOTHING)] * len(given) + given + [soups[number % len(soups)] for number in range(len(given))]
+    return (
+        [int(Item.NOTHING)] * len(given)
+        + given
+        + [soups[number % len(soups)] for number in range(len(given))]
+    )
 
 
 def _fillings(layout: Layout) -> list[tuple[int, int]]:

@@ -75,17 +75,29 @@ def moments(recording: Recorded, kitchen: int = 0) -> Iterator[Moment]:
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[:, kitchen], recording.states)
     rewards = np.asarray(recording.outcomes.reward)[:, kitchen].sum(axis=-1)
     scores = np.concatenate([[0], rewards.cumsum()])
-    names = [[Action(action).name.lower() for action in pair] for pair in np.asarray(recording.actions)[:, kitchen]]
+    names = [
+        [Action(action).name.lower() for action in pair]
+        for pair in np.asarray(recording.actions)[:, kitchen]
+    ]
     for step, (first, second) in enumerate([*names, ["", ""]]):
-        yield Moment(jax.tree.map(lambda leaf: leaf[step], states), float(scores[step]), (first, second))  # noqa: B023
+        yield Moment(
+            jax.tree.map(lambda leaf: leaf[step], states), float(scores[step]), (first, second)
+        )  # noqa: B023
 
 
 def render_state(
-    layout: Layout, state: State, *, score: float | int = 0, wants: Wants = ("", ""), tile_size: int = TILE_SIZE
+    layout: Layout,
+    state: State,
+    *,
+    score: float | int = 0,
+    wants: Wants = ("", ""),
+    tile_size: int = TILE_SIZE,
 ) -> Image.Image:
     """The kitchen at one moment; `wants` are actions' names, shown with a sign, or free text."""
     if tile_size not in TILE_SIZES:
-        raise InputError(f"tile size {tile_size}; allowed: {TILE_SIZES[0]} to {TILE_SIZES[-1]} pixels")
+        raise InputError(
+            f"tile size {tile_size}; allowed: {TILE_SIZES[0]} to {TILE_SIZES[-1]} pixels"
+        )
     plan = _Plan(layout, tile_size)
     picture = _background(plan).copy()
     data = to_json(layout, state)
@@ -110,7 +122,9 @@ def render_episode(
     """A picture of the start and one after each step; `wants`, one pair a step, replaces the actions' names."""
     for step, moment in enumerate(moments(recording, kitchen)):
         labels = wants[step] if wants is not None and step < len(wants) else moment.wants
-        yield render_state(layout, moment.state, score=moment.score, wants=labels, tile_size=tile_size)
+        yield render_state(
+            layout, moment.state, score=moment.score, wants=labels, tile_size=tile_size
+        )
 
 
 @dataclass(frozen=True)
@@ -132,7 +146,9 @@ class _Plan:
     @cached_property
     def order_width(self) -> int:
         """The width of an order's card, with room for the longest numbers."""
-        return self.part(1.08 + 0.12 * max(len(f"{order.value}{order.time}") for order in self.layout.orders))
+        return self.part(
+            1.08 + 0.12 * max(len(f"{order.value}{order.time}") for order in self.layout.orders)
+        )
 
     @cached_property
     def orders_in_a_row(self) -> int:
@@ -203,11 +219,25 @@ def _background(plan: _Plan) -> Image.Image:
     for seat in range(SEATS):
         left, top, right, bottom = plan.chef(seat)
         pen.rounded_rectangle(
-            (left, top, right, bottom), plan.part(0.12), _CARD, sprites.CHEF_COLOURS[seat], plan.part(0.04)
+            (left, top, right, bottom),
+            plan.part(0.12),
+            _CARD,
+            sprites.CHEF_COLOURS[seat],
+            plan.part(0.04),
         )
-        _paste(picture, sprites.portrait(seat, plan.part(0.62)), (left + plan.part(0.36), top + plan.part(0.45)))
+        _paste(
+            picture,
+            sprites.portrait(seat, plan.part(0.62)),
+            (left + plan.part(0.36), top + plan.part(0.45)),
+        )
         for words, x in (("holds", _HOLDS), ("wants", _WANTS)):
-            pen.text((left + plan.part(x), top + plan.part(0.2)), words, _QUIET, font(plan.part(0.17)), anchor="lm")
+            pen.text(
+                (left + plan.part(x), top + plan.part(0.2)),
+                words,
+                _QUIET,
+                font(plan.part(0.17)),
+                anchor="lm",
+            )
     _paste(picture, sprites.sign("coin", plan.part(0.4)), (plan.part(0.36), plan.part(0.36)))
     return picture
 
@@ -215,7 +245,9 @@ def _background(plan: _Plan) -> Image.Image:
 def _is_open(layout: Layout, place: Place, side: Direction) -> bool:
     """Whether floor or the outside lies on this side of a cell."""
     x, y = place[0] + side.offset[0], place[1] + side.offset[1]
-    return not (0 <= x < layout.width and 0 <= y < layout.height) or layout.tile((x, y)) is Tile.FLOOR
+    return (
+        not (0 <= x < layout.width and 0 <= y < layout.height) or layout.tile((x, y)) is Tile.FLOOR
+    )
 
 
 def _draw_orders(picture: Image.Image, pen: ImageDraw.ImageDraw, plan: _Plan) -> None:
@@ -225,12 +257,16 @@ def _draw_orders(picture: Image.Image, pen: ImageDraw.ImageDraw, plan: _Plan) ->
         middle = (top + bottom) // 2
         pen.rounded_rectangle((left, top, right, bottom), plan.part(0.1), _CARD)
         _paste(
-            picture, sprites.item(f"soup:{letters(*order.contents)}", plan.part(0.48)), (left + plan.part(0.27), middle)
+            picture,
+            sprites.item(f"soup:{letters(*order.contents)}", plan.part(0.48)),
+            (left + plan.part(0.27), middle),
         )
         x = left + plan.part(0.54)
         for sign, number in (("coin", order.value), ("clock", order.time)):
             _paste(picture, sprites.sign(sign, plan.part(0.2)), (x + plan.part(0.08), middle))
-            pen.text((x + plan.part(0.21), middle), str(number), _TEXT, font(plan.part(0.2)), anchor="lm")
+            pen.text(
+                (x + plan.part(0.21), middle), str(number), _TEXT, font(plan.part(0.2)), anchor="lm"
+            )
             x += plan.part(0.27 + 0.12 * len(str(number)))
 
 
@@ -240,29 +276,48 @@ def _draw_pots(picture: Image.Image, plan: _Plan, pots: list[list]) -> None:
     for cell in plan.layout.pot_cells:
         contents, ticks = shown.get(plan.layout.place(cell), ("", -1))
         time = int(times[contents.count("o"), contents.count("t")])
-        _paste(picture, sprites.pot(contents, ticks, time, plan.tile), plan.middle(plan.layout.place(cell)))
+        _paste(
+            picture,
+            sprites.pot(contents, ticks, time, plan.tile),
+            plan.middle(plan.layout.place(cell)),
+        )
 
 
 def _draw_score_and_time(picture: Image.Image, plan: _Plan, score: float | int, time: int) -> None:
     pen, horizon, right = ImageDraw.Draw(picture), plan.layout.horizon, plan.width - plan.part(0.14)
-    pen.text((plan.part(0.66), plan.part(0.36)), f"{score:g}", _TEXT, font(plan.part(0.42)), anchor="lm")
+    pen.text(
+        (plan.part(0.66), plan.part(0.36)), f"{score:g}", _TEXT, font(plan.part(0.42)), anchor="lm"
+    )
     words = f"{time} / {horizon}"
     pen.text((right, plan.part(0.36)), words, _TEXT, font(plan.part(0.28)), anchor="rm")
     clock = right - round(font(plan.part(0.28)).getlength(words)) - plan.part(0.24)
     _paste(picture, sprites.sign("clock", plan.part(0.28)), (clock, plan.part(0.36)))
     bar = (plan.part(0.1), plan.part(0.66), plan.width - plan.part(0.1), plan.part(0.73))
     pen.rectangle(bar, _CARD)
-    pen.rectangle((bar[0], bar[1], bar[0] + (bar[2] - bar[0]) * (horizon - time) // horizon, bar[3]), "#e9b44c")
+    pen.rectangle(
+        (bar[0], bar[1], bar[0] + (bar[2] - bar[0]) * (horizon - time) // horizon, bar[3]),
+        "#e9b44c",
+    )
 
 
-def _draw_hands_and_wish(picture: Image.Image, plan: _Plan, seat: int, held: str | None, wish: str) -> None:
+def _draw_hands_and_wish(
+    picture: Image.Image, plan: _Plan, seat: int, held: str | None, wish: str
+) -> None:
     pen = ImageDraw.Draw(picture)
     left, top, right, _ = plan.chef(seat)
     middle = top + plan.part(0.56)
     if held:
-        _paste(picture, sprites.item(held, plan.part(0.48)), (left + plan.part(_HOLDS + 0.21), middle))
+        _paste(
+            picture, sprites.item(held, plan.part(0.48)), (left + plan.part(_HOLDS + 0.21), middle)
+        )
     else:
-        pen.text((left + plan.part(_HOLDS + 0.21), middle), "-", _QUIET, font(plan.part(0.24)), anchor="mm")
+        pen.text(
+            (left + plan.part(_HOLDS + 0.21), middle),
+            "-",
+            _QUIET,
+            font(plan.part(0.24)),
+            anchor="mm",
+        )
     start = left + plan.part(_WANTS)
     if wish in _SIGNS:
         _paste(picture, sprites.sign(wish, plan.part(0.26)), (start + plan.part(0.13), middle))
@@ -290,13 +345,18 @@ def save_png(picture: Image.Image, path: Path) -> None:
         picture.save(file, "PNG", optimize=True)
 
 
-def save_gif(pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND) -> None:
+def save_gif(
+    pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND
+) -> None:
     """Write pictures as an animation that repeats for ever, one frame each (equal neighbours become one)."""
     _claimed(path)
     first, others = _opened(pictures)
     # One palette for all frames, so that they differ only where something happened.
     palette = _palette(first)
-    frames = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in chain([first], others))
+    frames = (
+        picture.quantize(palette=palette, dither=Image.Dither.NONE)
+        for picture in chain([first], others)
+    )
     next(frames).save(
         path,
         "GIF",
@@ -312,20 +372,31 @@ def save_gif(pictures: Iterable[Image.Image], path: Path, *, steps_per_second: f
 def _palette(picture: Image.Image) -> Image.Image:
     """The colours of a picture and of all that may appear in it later; one is left for "as before"."""
     gallery = sprites.gallery(TILE_SIZE)
-    sheet = Image.new("RGB", (max(picture.width, gallery.width), picture.height + gallery.height), _WALL)
+    sheet = Image.new(
+        "RGB", (max(picture.width, gallery.width), picture.height + gallery.height), _WALL
+    )
     sheet.paste(picture, (0, 0))
     sheet.paste(gallery, (0, picture.height), gallery)
     return sheet.quantize(255, Image.Quantize.MEDIANCUT)
 
 
-def save_mp4(pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND) -> None:
+def save_mp4(
+    pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND
+) -> None:
     """Write pictures as a film, one frame each."""
     # Not imageio_ffmpeg.write_frames: it forks, which a process with JAX in it must not do.
     _claimed(path)
     first, others = _opened(pictures)
     read = f"-f rawvideo -pix_fmt rgb24 -s {first.width}x{first.height} -r {steps_per_second} -i -"
     write = "-c:v libx264 -crf 20 -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p -movflags +faststart"
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *read.split(), *write.split()]
+    command = [
+        imageio_ffmpeg.get_ffmpeg_exe(),
+        "-y",
+        "-loglevel",
+        "error",
+        *read.split(),
+        *write.split(),
+    ]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, str(path.resolve())], stdin=pipe, stderr=pipe) as ffmpeg:
         assert ffmpeg.stdin is not None
@@ -334,7 +405,9 @@ def save_mp4(pictures: Iterable[Image.Image], path: Path, *, steps_per_second: f
                 ffmpeg.stdin.write(picture.tobytes())
         _, complaint = ffmpeg.communicate()
     if ffmpeg.returncode:
-        raise InputError(f"{path}: the film could not be written ({complaint.decode(errors='replace').strip()})")
+        raise InputError(
+            f"{path}: the film could not be written ({complaint.decode(errors='replace').strip()})"
+        )
 
 
 def _opened(pictures: Iterable[Image.Image]) -> tuple[Image.Image, Iterator[Image.Image]]:
@@ -351,5 +424,7 @@ def _claimed(path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); give a file in a folder of yours") from error
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); give a file in a folder of yours"
+        ) from error
     return path

@@ -145,7 +145,10 @@ def _onion(canvas: Canvas, centre: Point, r: Length) -> None:
     canvas.line([(x, y - 0.7 * r), (x + 0.2 * r, y - 1.06 * r)], "#7a9a3e", 0.14 * r)
     canvas.polygon(bulb, "#eeb548", INK, 0.12 * r)
     for bend in (-0.42, 0, 0.42):
-        rib = [(x + bend * r * math.sin(math.pi * k / 12), y + r * (-0.85 + 1.5 * k / 12)) for k in range(2, 12)]
+        rib = [
+            (x + bend * r * math.sin(math.pi * k / 12), y + r * (-0.85 + 1.5 * k / 12))
+            for k in range(2, 12)
+        ]
         canvas.line(rib, "#c7862a", 0.08 * r)
     canvas.line([(x - 0.56 * r, y + 0.05 * r), (x - 0.5 * r, y - 0.22 * r)], "#fbe3a8", 0.13 * r)
 
@@ -155,7 +158,10 @@ def _tomato(canvas: Canvas, centre: Point, r: Length) -> None:
     canvas.oval(x, y + 0.08 * r, 0.92 * r, 0.84 * r, "#e2453b", INK, 0.12 * r)
     canvas.line([(x - 0.6 * r, y + 0.16 * r), (x - 0.5 * r, y - 0.2 * r)], "#f59d8c", 0.15 * r)
     star = [
-        (x + r * reach * math.sin(k * math.pi / 5), y - 0.44 * r - r * 0.72 * reach * math.cos(k * math.pi / 5))
+        (
+            x + r * reach * math.sin(k * math.pi / 5),
+            y - 0.44 * r - r * 0.72 * reach * math.cos(k * math.pi / 5),
+        )
         for k, reach in enumerate((0.62, 0.2) * 5)
     ]
     canvas.polygon(star, "#3f9145", "#27632c", 0.06 * r)
@@ -192,7 +198,9 @@ def pot(contents: str, ticks: int, time: int, size: int) -> Image.Image:
     lit, ready = ticks >= 0, ticks >= time
     if lit:
         canvas.circle(*centre, 40, "#2b2f34")
-        canvas.arc(*centre, 40, (0, 360 * min(1, ticks / time)), "#58c26a" if ready else "#ff9f2e", 8)
+        canvas.arc(
+            *centre, 40, (0, 360 * min(1, ticks / time)), "#58c26a" if ready else "#ff9f2e", 8
+        )
     for x in (14, 86):
         canvas.box((x - 8, 37, x + 8, 49), "#23262a", 5)
     canvas.circle(*centre, 32, "#aab4bc", "#23262a", 3)
@@ -231,7 +239,12 @@ def chef(seat: int, facing: str, held: str | None, size: int) -> Image.Image:
     _body(canvas, seat, facing)
     _head(canvas, facing, (50, 48))
     _hat(canvas, seat, (50, 32))
-    hands = {"N": ((26, 62), (74, 62)), "S": ((31, 79), (69, 79)), "E": ((58, 74), (77, 74)), "W": ((42, 74), (23, 74))}
+    hands = {
+        "N": ((26, 62), (74, 62)),
+        "S": ((31, 79), (69, 79)),
+        "E": ((58, 74), (77, 74)),
+        "W": ((42, 74), (23, 74)),
+    }
     if held and facing != "N":
         _hold(canvas, held, {"S": (50, 80), "E": (83, 68), "W": (17, 68)}[facing])
     for hand in hands[facing]:
@@ -283,7 +296,9 @@ def _head(canvas: Canvas, facing: str, centre: Point, zoom: Length = 1) -> None:
     for eye in eyes:
         canvas.oval(x + eye * zoom, y + 2 * zoom, 2.8 * zoom, 3.8 * zoom, INK)
     if eyes:
-        mouth = [(x + 10 * look + dx * zoom, y + dy * zoom) for dx, dy in ((-4, 11), (0, 13), (4, 11))]
+        mouth = [
+            (x + 10 * look + dx * zoom, y + dy * zoom) for dx, dy in ((-4, 11), (0, 13), (4, 11))
+        ]
         canvas.line(mouth, "#a4533f", 2.4 * zoom)
 
 
@@ -328,7 +343,9 @@ def _arrow(canvas: Canvas, direction: Direction) -> None:
     along, across = (dx, dy), (-dy, dx)
 
     def at(forward: Length, sideways: Length) -> Point:
-        return 50 + forward * along[0] + sideways * across[0], 50 + forward * along[1] + sideways * across[1]
+        return 50 + forward * along[0] + sideways * across[0], 50 + forward * along[
+            1
+        ] + sideways * across[1]
 
     canvas.line([at(-34, 0), at(20, 0)], "#ffffff", 20)
     canvas.polygon([at(44, 0), at(2, 36), at(2, -36)], "#ffffff")
@@ -346,11 +363,17 @@ def gallery(size: int) -> Image.Image:
     items = ("onion", "tomato", "dish", "soup:ooo", "soup:oot", "soup:ott", "soup:ttt")
     pictures = [
         *(item(name, size) for name in items),
-        *(pot(name.removeprefix("soup:"), ticks, 20, size) for name in items[3:] for ticks in (-1, 7, 20)),
+        *(
+            pot(name.removeprefix("soup:"), ticks, 20, size)
+            for name in items[3:]
+            for ticks in (-1, 7, 20)
+        ),
         *(chef(seat, facing, None, size) for seat in range(SEATS) for facing in "NSEW"),
         *(sign(action.name.lower(), size) for action in Action),
     ]
-    row = Image.new("RGBA", (sum(one.width for one in pictures), max(one.height for one in pictures)))
+    row = Image.new(
+        "RGBA", (sum(one.width for one in pictures), max(one.height for one in pictures))
+    )
     left = 0
     for one in pictures:
         row.paste(one, (left, 0))

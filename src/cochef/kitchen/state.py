@@ -44,7 +44,9 @@ def start(layout: Layout) -> State:
             facing=jnp.full(SEATS, int(Direction.NORTH), jnp.int32),
             held=jnp.full(SEATS, int(Item.NOTHING), jnp.int32),
         ),
-        pots=Pot(contents=jnp.zeros((pots, INGREDIENTS), jnp.int32), ticks=jnp.full(pots, -1, jnp.int32)),
+        pots=Pot(
+            contents=jnp.zeros((pots, INGREDIENTS), jnp.int32), ticks=jnp.full(pots, -1, jnp.int32)
+        ),
         counters=jnp.full(len(layout.counter_cells), int(Item.NOTHING), jnp.int32),
         time=jnp.int32(0),
     )

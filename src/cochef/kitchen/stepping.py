@@ -59,14 +59,14 @@ def scan_kitchens(
     fold: Callable[[Any, Transition, Any], tuple[Any, Any]],
     begin: tuple[EnvState, Any, Any],
     steps: int,
-    reset: Callable[[EnvState, Any, Any, Int[Array, ""]], tuple[EnvState, Any]] | None = None,
+    reset: Callable[[Transition, Any, Int[Array, ""]], tuple[EnvState, Any]] | None = None,
 ) -> tuple[tuple[EnvState, Any, Any], Any]:
     """Play some steps in all kitchens.
 
     `begin` holds the states, the players' carry (whatever they keep between steps) and the folded
     value. In step n, `choose(states, players, n)` gives the joint actions, the players' next carry
     and what is worth knowing about the decision; `fold(folded, transition, decision)` gives the
-    next folded value and what is kept of the step; `reset(states, players, decision, n)`, if given,
+    next folded value and what is kept of the step; `reset(transition, players, n)`, if given,
     begins new episodes where old ones have ended. The result is all three at the end, and what was
     kept of each step, time first.
     """
@@ -78,7 +78,7 @@ def scan_kitchens(
         folded, kept = fold(folded, transition, decision)
         states = transition.next_state
         if reset is not None:
-            states, players = reset(states, players, decision, number)
+            states, players = reset(transition, players, number)
         return (states, players, folded), kept
 
     return jax.lax.scan(one, begin, jnp.arange(steps))

@@ -17,7 +17,8 @@ import numpy as np
 
 from cochef.errors import InputError, shown
 from cochef.kitchen import recipes
-from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Event, Item
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Item
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout, Place
 from cochef.kitchen.state import Chef, Pot, State
 
@@ -97,7 +98,9 @@ def from_json(layout: Layout, data: object) -> State:
     table = _expect(data, Mapping, "a state", "an object with chefs, pots, counters and t")
     unknown = set(table) - {"chefs", "pots", "counters", "t"}
     if unknown:
-        raise StateError(f"unknown key {shown(min(map(str, unknown)))}; allowed: chefs, pots, counters, t")
+        raise StateError(
+            f"unknown key {shown(min(map(str, unknown)))}; allowed: chefs, pots, counters, t"
+        )
     time = table.get("t", 0)
     if not _is_whole(time) or not 0 <= time <= layout.horizon:
         raise StateError(f"t is {shown(time)}; it takes a whole number from 0 to {layout.horizon}")
@@ -121,7 +124,9 @@ def _chefs(layout: Layout, rows: object) -> Chef:
         facings.append(_FACINGS.index(facing))
         hands.append(Item.NOTHING if held is None else _item(layout, held))
     if cells[0] == cells[1]:
-        raise StateError(f"both chefs stand at {layout.place(cells[0])}; each needs a cell of its own")
+        raise StateError(
+            f"both chefs stand at {layout.place(cells[0])}; each needs a cell of its own"
+        )
     return Chef(*(jnp.asarray(column, jnp.int32) for column in (cells, facings, hands)))
 
 
@@ -146,7 +151,9 @@ def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
     least = 0 if automatic and full else -1
     most = -1 if automatic and not full else most
     if not _is_whole(ticks) or not least <= ticks <= most:
-        raise StateError(f"a pot with {letters(*contents)} has ticks {shown(ticks)}; allowed: {least} to {most}")
+        raise StateError(
+            f"a pot with {letters(*contents)} has ticks {shown(ticks)}; allowed: {least} to {most}"
+        )
     return ticks
 
 
@@ -168,13 +175,21 @@ def _item(layout: Layout, name: object) -> int:
     if isinstance(name, str) and name.startswith("soup:"):
         onions, tomatoes = _contents(name.removeprefix("soup:"))
         if onions + tomatoes < POT_CAPACITY and layout.cooking is Cooking.AUTOMATIC:
-            raise StateError(f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items")
+            raise StateError(
+                f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items"
+            )
         return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
-    raise StateError(f"unknown item {shown(name)}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)")
+    raise StateError(
+        f"unknown item {shown(name)}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)"
+    )
 
 
 def _contents(text: object) -> tuple[int, int]:
-    if not isinstance(text, str) or not 1 <= len(text) <= POT_CAPACITY or not set(text) <= {"o", "t"}:
+    if (
+        not isinstance(text, str)
+        or not 1 <= len(text) <= POT_CAPACITY
+        or not set(text) <= {"o", "t"}
+    ):
         raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
     return text.count("o"), text.count("t")
 
@@ -223,9 +238,17 @@ def draw(layout: Layout, state: State) -> str:
         marks[x, y] = f"X{_short(item)}"
     lines = []
     for y, row in enumerate(layout.rows):
-        lines.append("".join(f"{marks.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip())
+        lines.append(
+            "".join(f"{marks.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip()
+        )
     return "\n".join(lines)
 
 
 def _short(item: str | None) -> str:
-    return "" if item is None else "s" + item.removeprefix("soup:")[0] if item.startswith("soup") else item[0]
+    return (
+        ""
+        if item is None
+        else "s" + item.removeprefix("soup:")[0]
+        if item.startswith("soup")
+        else item[0]
+    )

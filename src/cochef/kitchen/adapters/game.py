@@ -58,7 +58,9 @@ def to_view(name: str) -> View:
     try:
         return View(name)
     except ValueError:
-        raise InputError(f"unknown observation {name!r}; known: {', '.join(view.value for view in View)}") from None
+        raise InputError(
+            f"unknown observation {name!r}; known: {', '.join(view.value for view in View)}"
+        ) from None
 
 
 def bounds(layout: Layout, view: View) -> Bounds:
@@ -69,7 +71,9 @@ def bounds(layout: Layout, view: View) -> Bounds:
     if view is View.COMPACT:
         return Bounds((sum(observation.compact_sizes(layout)),), np.uint8, 0, byte)
     side = max(layout.width, layout.height)
-    return Bounds((FEATURES,), np.float32, -side, max(side, int(recipes.cooking_times(layout).max())))
+    return Bounds(
+        (FEATURES,), np.float32, -side, max(side, int(recipes.cooking_times(layout).max()))
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -85,7 +89,9 @@ class Game:
     def __init__(self, layout: Layoutlike, view: str, render_mode: str | None) -> None:
         """A game at its start."""
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise InputError(f"unknown render mode {render_mode!r}; known: {', '.join(RENDER_MODES)}, or None")
+            raise InputError(
+                f"unknown render mode {render_mode!r}; known: {', '.join(RENDER_MODES)}, or None"
+            )
         self.layout = to_layout(layout)
         self.view = to_view(view)
         self._render_mode = render_mode
@@ -104,13 +110,18 @@ class Game:
     def step(self, actions: Sequence[Any]) -> tuple[float, list[dict[str, Any]]]:
         """The team's reward for a joint action, and what each chef did: its own reward and events by name."""
         if self.over:
-            raise InputError(f"the episode ended after {self.layout.horizon} steps; call reset to begin another")
-        joint = np.array([_to_action(action, seat) for seat, action in enumerate(actions)], np.int32)
+            raise InputError(
+                f"the episode ended after {self.layout.horizon} steps; call reset to begin another"
+            )
+        joint = np.array(
+            [_to_action(action, seat) for seat, action in enumerate(actions)], np.int32
+        )
         self.state, outcome = step(self.layout, self.state, joint)
         rewards, events = np.asarray(outcome.reward), np.asarray(outcome.events)
         self.score += float(rewards.sum())
         return float(rewards.sum()), [
-            {"own_reward": float(rewards[seat]), "events": event_names(events[seat])} for seat in range(SEATS)
+            {"own_reward": float(rewards[seat]), "events": event_names(events[seat])}
+            for seat in range(SEATS)
         ]
 
     def views(self) -> list[np.ndarray]:

@@ -8,7 +8,14 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from cochef.errors import InputError
-from cochef.kitchen.adapters.game import FRAMES_PER_SECOND, MISSING_EXTRA, RENDER_MODES, Game, Layoutlike, bounds
+from cochef.kitchen.adapters.game import (
+    FRAMES_PER_SECOND,
+    MISSING_EXTRA,
+    RENDER_MODES,
+    Game,
+    Layoutlike,
+    bounds,
+)
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.state import State
 
@@ -29,13 +36,17 @@ class Partner(Protocol):
         """The memory an episode starts with."""
         ...
 
-    def act(self, state: State, seat: int, memory: Any, key: Key[Array, ""]) -> tuple[Int[Array, ""], Any]:  # noqa: ANN401
+    def act(
+        self, state: State, seat: int, memory: Any, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Any]:  # noqa: ANN401
         """The action for the chef in `seat`, and the memory afterwards."""
         ...
 
 
 @partial(jax.jit, static_argnames="seat")
-def _act(partner: Partner, state: State, seat: int, memory: Any, key: Key[Array, ""]) -> tuple[Int[Array, ""], Any]:  # noqa: ANN401
+def _act(
+    partner: Partner, state: State, seat: int, memory: Any, key: Key[Array, ""]
+) -> tuple[Int[Array, ""], Any]:  # noqa: ANN401
     return partner.act(state, seat, memory, jax.random.fold_in(key, state.time))
 
 
@@ -59,7 +70,9 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
     ) -> None:
         """A kitchen by name or layout; `observation` is grid, compact or features."""
         if seat not in (None, *range(SEATS)):
-            raise InputError(f"seat is {seat!r}; it takes 0, 1, or None for a seat drawn every episode")
+            raise InputError(
+                f"seat is {seat!r}; it takes 0, 1, or None for a seat drawn every episode"
+            )
         self.render_mode = render_mode
         self._game = Game(layout, observation, render_mode)
         self._partner = partner
@@ -86,7 +99,9 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
         if self._seat is None:
             raise InputError("no episode is running; call reset to begin one")
         other = 1 - self._seat
-        reply, self._memory = _act(self._partner, self._game.state, other, self._memory, self._key_act)
+        reply, self._memory = _act(
+            self._partner, self._game.state, other, self._memory, self._key_act
+        )
         reward, did = self._game.step([action, reply] if self._seat == 0 else [reply, action])
         info = {**did[self._seat], "seat": self._seat}
         return self._game.views()[self._seat], reward, False, self._game.over, info

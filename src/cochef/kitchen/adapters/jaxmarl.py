@@ -18,7 +18,13 @@ from cochef.kitchen.constants import Action
 from cochef.kitchen.state import State, start
 
 Views = dict[str, Shaped[Array, "..."]]
-Step = tuple[Views, State, dict[str, Float[Array, ""]], dict[str, Bool[Array, ""]], dict[str, Shaped[Array, "..."]]]
+Step = tuple[
+    Views,
+    State,
+    dict[str, Float[Array, ""]],
+    dict[str, Bool[Array, ""]],
+    dict[str, Shaped[Array, "..."]],
+]
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,9 @@ class Box:
 
     def contains(self, x: Any) -> Bool[Array, ""]:  # noqa: ANN401
         """Whether all numbers of x are within the bounds."""
-        return jnp.logical_and(jnp.all(jnp.asarray(x) >= self.low), jnp.all(jnp.asarray(x) <= self.high))
+        return jnp.logical_and(
+            jnp.all(jnp.asarray(x) >= self.low), jnp.all(jnp.asarray(x) <= self.high)
+        )
 
 
 class MultiAgentKitchen:
@@ -75,12 +83,17 @@ class MultiAgentKitchen:
         seen = bounds(self.layout, self._view)
         self.agents = list(CHEFS)
         self.num_agents = len(CHEFS)
-        self.observation_spaces = {chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS}
+        self.observation_spaces = {
+            chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS
+        }
         self.action_spaces = {chef: Discrete(len(Action)) for chef in CHEFS}
 
     def __eq__(self, other: object) -> bool:
         """Whether the other is the same kitchen seen the same way, and so can use the same compiled programs."""
-        return isinstance(other, MultiAgentKitchen) and (self.layout, self._view) == (other.layout, other._view)
+        return isinstance(other, MultiAgentKitchen) and (self.layout, self._view) == (
+            other.layout,
+            other._view,
+        )
 
     def __hash__(self) -> int:
         """Equal kitchens hash alike."""
@@ -102,12 +115,18 @@ class MultiAgentKitchen:
 
     @partial(jax.jit, static_argnums=0)
     def step(
-        self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any], reset_state: State | None = None
+        self,
+        key: PRNGKeyArray,
+        state: State,
+        actions: Mapping[str, Any],
+        reset_state: State | None = None,
     ) -> Step:
         """Both chefs act; if that ends the episode, the next begins, at `reset_state` if it is given."""
         views, after, rewards, dones, infos = self.step_env(key, state, actions)
         fresh = self.reset(key) if reset_state is None else (self.get_obs(reset_state), reset_state)
-        views, after = jax.tree.map(lambda new, old: jnp.where(dones["__all__"], new, old), fresh, (views, after))
+        views, after = jax.tree.map(
+            lambda new, old: jnp.where(dones["__all__"], new, old), fresh, (views, after)
+        )
         return views, after, rewards, dones, infos
 
     @partial(jax.jit, static_argnums=0)

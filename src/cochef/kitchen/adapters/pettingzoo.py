@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 
 from cochef.errors import InputError
-from cochef.kitchen.adapters.game import CHEFS, FRAMES_PER_SECOND, MISSING_EXTRA, RENDER_MODES, Game, Layoutlike, bounds
+from cochef.kitchen.adapters.game import (
+    CHEFS,
+    FRAMES_PER_SECOND,
+    MISSING_EXTRA,
+    RENDER_MODES,
+    Game,
+    Layoutlike,
+    bounds,
+)
 from cochef.kitchen.constants import Action
 
 try:
@@ -28,14 +36,18 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         "is_parallelizable": True,
     }
 
-    def __init__(self, layout: Layoutlike, observation: str = "compact", render_mode: str | None = None) -> None:
+    def __init__(
+        self, layout: Layoutlike, observation: str = "compact", render_mode: str | None = None
+    ) -> None:
         """A kitchen by name or layout; `observation` is grid, compact or features."""
         self.render_mode = render_mode
         self._game = Game(layout, observation, render_mode)
         self.possible_agents = list(CHEFS)
         self.agents: list[str] = []
         seen = bounds(self._game.layout, self._game.view)
-        self.observation_spaces = {chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS}
+        self.observation_spaces = {
+            chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS
+        }
         self.action_spaces = {chef: Discrete(len(Action)) for chef in CHEFS}
 
     def observation_space(self, agent: str) -> Space[np.ndarray]:
@@ -56,12 +68,20 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
 
     def step(
         self, actions: dict[str, Any]
-    ) -> tuple[dict[str, np.ndarray], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    ) -> tuple[
+        dict[str, np.ndarray],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
         """Both chefs act; the reward is the team's."""
         if not self.agents:
             raise InputError("no episode is running; call reset to begin one")
         if set(actions) != set(CHEFS):
-            raise InputError(f"actions for {', '.join(map(str, actions)) or 'nobody'}; it takes {' and '.join(CHEFS)}")
+            raise InputError(
+                f"actions for {', '.join(map(str, actions)) or 'nobody'}; it takes {' and '.join(CHEFS)}"
+            )
         reward, did = self._game.step([actions[chef] for chef in CHEFS])
         over = self._game.over
         self.agents = [] if over else list(CHEFS)
