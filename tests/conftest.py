@@ -15,10 +15,19 @@ if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") and version("jaxlib").starts
 
 from cochef.runtime import keep_compiled_programs  # noqa: E402  (the hook has to be in place first)
 
-
 keep_compiled_programs()
 
-LONGEST_FIRST = ("experiments", "ladder", "learning", "web", "benchmarks", "reference", "kitchen", "agents", "methods")
+LONGEST_FIRST = (
+    "experiments",
+    "ladder",
+    "learning",
+    "web",
+    "benchmarks",
+    "reference",
+    "kitchen",
+    "agents",
+    "methods",
+)
 
 
 def pytest_collection_modifyitems(items):

@@ -1,7 +1,8 @@
-"""The benchmark of the kitchen, in kitchens so few that it takes no time."""
+"""The benchmark of the kitchen, with so few kitchens that it takes no time."""
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cochef.benchmarks.kitchen import OWN, VIEWS, compare, own_rates, simulator
+from cochef.benchmarks.kitchen import OBSERVATIONS, OWN, compare, own_rates, simulator
 from cochef.benchmarks.loop import random_actions
 from cochef.benchmarks.peers.process import PeerError, interpreter, running
-from cochef.benchmarks.scaling import Point, Scaling, check_picture, draw, measure
+from cochef.benchmarks.scaling import Scaling, ScalingPoint, check_picture, draw, measure
 from cochef.cli.bench import BenchKitchen
 from cochef.errors import InputError
 from cochef.kitchen import layouts
@@ -29,16 +30,16 @@ def quiet(_):
 
 
 def test_our_rate_is_measured_with_every_observation():
-    contest = own_rates(LAYOUT, KITCHENS, seconds=0.0)
-    assert [entry.observation for entry in contest.own] == list(VIEWS)
-    assert all(entry.rate > 0 for entry in contest.entries)
+    comparison = own_rates(LAYOUT, KITCHENS, seconds=0.0)
+    assert [entry.observation for entry in comparison.own] == list(OBSERVATIONS)
+    assert all(entry.rate > 0 for entry in comparison.entries)
 
 
 def test_an_episode_that_ends_is_followed_by_the_next():
-    game = simulator(LAYOUT, None)
-    first = game.begin(jax.random.key(0), KITCHENS)
-    last = jax.tree.map(lambda leaf: leaf + (LAYOUT.horizon - 1 if leaf is first.time else 0), first)
-    after, _ = jax.jit(game.step)(jax.random.key(0), last, jnp.zeros((2, KITCHENS), jnp.int32))
+    ours = simulator(LAYOUT, None)
+    first = ours.reset(jax.random.key(0), KITCHENS)
+    last = replace(first, time=first.time + LAYOUT.horizon - 1)
+    after, _ = jax.jit(ours.step)(jax.random.key(0), last, jnp.zeros((2, KITCHENS), jnp.int32))
     assert jax.tree.all(jax.tree.map(np.array_equal, after, first))
 
 
@@ -59,7 +60,9 @@ def test_the_reference_engine_is_measured_in_a_process_of_its_own():
 
 
 def test_a_peer_that_cannot_be_run_says_why():
-    with pytest.raises(PeerError, match=r"jaxmarl failed \(ModuleNotFoundError: No module named 'jaxmarl'\); `make"):
+    with pytest.raises(
+        PeerError, match=r"jaxmarl failed \(ModuleNotFoundError: No module named 'jaxmarl'\); `make"
+    ):
         running(Path(sys.executable), "jaxmarl", OPTIONS).__enter__()
 
 
@@ -75,7 +78,9 @@ def test_the_environment_of_the_peers_is_given_by_its_folder_or_its_python(tmp_p
     assert interpreter(tmp_path) == interpreter(python) == python
 
 
-def test_without_peers_the_command_shows_our_rates_and_how_to_get_the_peers(tmp_path, monkeypatch, capsys):
+def test_without_peers_the_command_shows_our_rates_and_how_to_get_the_peers(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "new" / "rates.json"
     assert BenchKitchen(kitchens=KITCHENS, rounds=1, seconds=0.0, out=out).run() == 0
@@ -85,7 +90,7 @@ def test_without_peers_the_command_shows_our_rates_and_how_to_get_the_peers(tmp_
 
     numbers = json.loads(out.read_text())
     assert set(numbers) == {"layout", "kitchens", "entries", "times_faster", "machine"}
-    assert [entry["observation"] for entry in numbers["entries"]] == list(VIEWS)
+    assert [entry["observation"] for entry in numbers["entries"]] == list(OBSERVATIONS)
     for entry in numbers["entries"]:
         assert entry["simulator"] == OWN
         assert entry["rates"] == [entry["rate"]]
@@ -96,19 +101,23 @@ def test_without_peers_the_command_shows_our_rates_and_how_to_get_the_peers(tmp_
 def test_numbers_that_make_no_sense_are_refused(wrong):
     settings = {"kitchens": KITCHENS, "rounds": 1, **wrong}
     with pytest.raises(InputError, match="it takes"):
-        compare(LAYOUT, **settings, seconds=0.0, python=None, tell=quiet)
+        compare(LAYOUT, **settings, seconds=0.0, python=None, log=quiet)
 
 
 def test_scaling_measures_numbers_of_kitchens_and_layouts():
-    scaling = measure(LAYOUT, [KITCHENS], [], KITCHENS, seconds=0.0, tell=quiet)
-    assert {point.observation for point in scaling.by_kitchens} == set(VIEWS)
+    scaling = measure(LAYOUT, [KITCHENS], [], KITCHENS, seconds=0.0, log=quiet)
+    assert {point.observation for point in scaling.by_kitchens} == set(OBSERVATIONS)
     assert all(point.rate > 0 and point.microseconds > 0 for point in scaling.by_kitchens)
     assert set(json.loads(json.dumps(scaling.to_json()))) == {"by_kitchens", "by_layout", "machine"}
 
 
 def test_scaling_is_drawn_into_a_picture(tmp_path):
-    points = tuple(Point("ring", count, view, 1e6 * count) for count in (1, 4) for view in VIEWS)
-    draw(Scaling(points, points[: len(VIEWS)]), tmp_path / "new" / "speed.png")
+    points = tuple(
+        ScalingPoint("ring", count, observation, 1e6 * count)
+        for count in (1, 4)
+        for observation in OBSERVATIONS
+    )
+    draw(Scaling(points, points[: len(OBSERVATIONS)]), tmp_path / "new" / "speed.png")
     with Image.open(tmp_path / "new" / "speed.png") as picture:
         assert picture.width > picture.height > 100
     with pytest.raises(InputError, match=r"cannot draw into 'speed\.doc'"):

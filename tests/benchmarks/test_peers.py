@@ -1,4 +1,4 @@
-"""The peers that learn: their algorithm in a game so small that learning takes no time, and how they are asked."""
+"""The peers that learn: their algorithm in a tiny environment, and how they are asked."""
 
 import io
 import json
@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from cochef.benchmarks.peers.ippo import CHUNK, IPPO, Network, Settings
+from cochef.benchmarks.peers.ippo import CHUNK, IPPO, IppoConfig, IppoNetwork
 from cochef.benchmarks.peers.jaxmarl import CHEFS
 from cochef.benchmarks.peers.process import PeerError, running
-from cochef.benchmarks.peers.service import Learnt, serve
+from cochef.benchmarks.peers.service import LearningTime, serve
 from cochef.errors import InputError
 
 PEERS = Path(".venv-peers") / "bin" / "python"
@@ -22,8 +22,10 @@ ROWS = ["XXPXX", "O1 2O", "X   X", "XDXSX"]
 LENGTH = 4  # of an episode of the signals
 FULL = 2.0 * LENGTH  # what is earned when all answers are right
 CHANCE = FULL / 3
-SETTINGS = Settings(kitchens=8, steps=16, total_steps=200_000, shaping_steps=100_000, learning_rate=0.02)
-CHUNK_STEPS = CHUNK * SETTINGS.update_steps
+CONFIG = IppoConfig(
+    kitchens=8, steps=16, total_steps=200_000, shaping_steps=100_000, learning_rate=0.02
+)
+CHUNK_STEPS = CHUNK * CONFIG.update_steps
 
 
 class Board(NamedTuple):
@@ -34,49 +36,60 @@ class Board(NamedTuple):
 
 
 class Signals:
-    """Each chef sees one of three signals; to answer with its number pays both 1, with the next number only shaping."""
+    """Each chef observes one of three signals.
+
+    To answer with its number pays both 1; to answer with the next number pays only shaped reward.
+    """
 
     def __init__(self, shaping):
         self.shaping = shaping
 
     def reset(self, key):
         board = Board(jax.random.randint(key, (2,), 0, 3), jnp.int32(0), jnp.zeros(2), jnp.zeros(2))
-        return self._views(board), board
+        return self._observations(board), board
 
     def step(self, key, board, actions):
         answers = jnp.stack([actions[chef] for chef in CHEFS])
         reward = (answers == board.signals).sum().astype(float)
         shaped = self.shaping * (answers == (board.signals + 1) % 3)
-        over = board.time + 1 == LENGTH
+        done = board.time + 1 == LENGTH
         earned = board.earned + reward
-        returned = jnp.where(over, earned, board.returned)
-        told = {
+        returned = jnp.where(done, earned, board.returned)
+        info = {
             "shaped_reward": dict(zip(CHEFS, shaped, strict=True)),
-            "returned_episode": jnp.full(2, over),
+            "returned_episode": jnp.full(2, done),
             "returned_episode_returns": returned,
         }
         signals = jax.random.randint(key, (2,), 0, 3)
-        after = Board(signals, jnp.where(over, 0, board.time + 1), jnp.where(over, 0.0, earned), returned)
-        return self._views(after), after, dict.fromkeys(CHEFS, reward), dict.fromkeys(CHEFS, over), told
+        after = Board(
+            signals, jnp.where(done, 0, board.time + 1), jnp.where(done, 0.0, earned), returned
+        )
+        return (
+            self._observations(after),
+            after,
+            dict.fromkeys(CHEFS, reward),
+            dict.fromkeys(CHEFS, done),
+            info,
+        )
 
-    def _views(self, board):
+    def _observations(self, board):
         return dict(zip(CHEFS, jax.nn.one_hot(board.signals, 3), strict=True))
 
 
 def linear():
-    def init(key, view):
-        return 0.01 * jax.random.normal(key, (len(view), 4))
+    def init(key, observation):
+        return 0.01 * jax.random.normal(key, (len(observation), 4))
 
-    def apply(weights, views):
-        outputs = views @ weights
+    def apply(params, observations):
+        outputs = observations @ params
         return outputs[:, :3], outputs[:, 3]
 
-    return Network(init, apply)
+    return IppoNetwork(init, apply)
 
 
 @pytest.fixture(scope="module")
 def learner():
-    return IPPO(Signals(shaping=0.0), linear(), SETTINGS)
+    return IPPO(Signals(shaping=0.0), linear(), CONFIG)
 
 
 def test_what_is_paid_is_learnt_and_learning_stops_at_the_target(learner):
@@ -93,7 +106,7 @@ def test_what_is_paid_is_learnt_and_learning_stops_at_the_target(learner):
 
 
 def test_a_target_out_of_reach_ends_with_the_steps_allowed_or_the_total(learner):
-    for most, steps in ((5 * CHUNK_STEPS + 1, 5 * CHUNK_STEPS), (10**9, SETTINGS.total_steps)):
+    for most, steps in ((5 * CHUNK_STEPS + 1, 5 * CHUNK_STEPS), (10**9, CONFIG.total_steps)):
         learnt = learner.learn(seed=0, target=FULL + 1, most=most)
         assert not learnt.reached
         assert steps - CHUNK_STEPS < learnt.steps <= steps
@@ -107,7 +120,7 @@ def test_a_seed_learns_the_same_again_and_another_does_not(learner):
 
 
 def test_shaping_teaches_at_first_but_counts_in_no_return_and_fades_out():
-    learner = IPPO(Signals(shaping=5.0), linear(), replace(SETTINGS, shaping_steps=20_000))
+    learner = IPPO(Signals(shaping=5.0), linear(), replace(CONFIG, shaping_steps=20_000))
     misled = learner.learn(seed=0, target=FULL, most=8_000)
     assert misled.mean_return < CHANCE / 2
     assert learner.learn(seed=0, target=0.9 * FULL, most=80_000).reached
@@ -120,7 +133,9 @@ def test_its_rate_and_how_long_it_compiles_are_measured(learner):
 
 
 def test_fewer_steps_than_are_looked_at_once_are_refused(learner):
-    with pytest.raises(InputError, match=f"at most 5 steps to learn; it takes at least {CHUNK_STEPS}"):
+    with pytest.raises(
+        InputError, match=f"at most 5 steps to learn; it takes at least {CHUNK_STEPS}"
+    ):
         learner.learn(seed=0, target=1.0, most=5)
 
 
@@ -129,23 +144,28 @@ def test_a_question_is_answered_in_a_line(learner, monkeypatch, capsys):
         {"of": "signals", "ask": "learn", "seed": 0, "target": 100.0, "most": CHUNK_STEPS},
         {"of": "signals", "ask": "rate", "seconds": 0.0},
     )
-    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(json.dumps(question) + "\n" for question in questions)))
+    monkeypatch.setattr(
+        sys, "stdin", io.StringIO("".join(json.dumps(question) + "\n" for question in questions))
+    )
     serve({"signals": learner})
     ready, learnt, rate = map(json.loads, capsys.readouterr().out.splitlines())
     assert ready == {"ready": ["signals"]}
-    assert Learnt(**learnt["answer"]).steps == CHUNK_STEPS
+    assert LearningTime(**learnt["answer"]).steps == CHUNK_STEPS
     assert rate["answer"] > 0
 
 
 def test_a_learning_peer_that_cannot_be_run_says_why():
-    with pytest.raises(PeerError, match=r"ippo failed \(ModuleNotFoundError: No module named 'jaxmarl'\); `make bench"):
+    with pytest.raises(
+        PeerError,
+        match=r"ippo failed \(ModuleNotFoundError: No module named 'jaxmarl'\); `make bench",
+    ):
         running(Path(sys.executable), "ippo", {"rows": ROWS}).__enter__()
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not PEERS.exists(), reason="the peers' environment is not there")
 def test_the_ippo_of_jaxmarl_learns_in_a_process_of_its_own():
-    steps = CHUNK * Settings().update_steps
+    steps = CHUNK * IppoConfig().update_steps
     with running(PEERS, "ippo", {"rows": ROWS}) as (peer,):
         assert peer.rate(seconds=0.0) > 0
         learnt = peer.learn(seed=0, target=1e6, most=8 * steps)

@@ -15,7 +15,14 @@ from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.benchmarks.peers.service import Learnt
 from cochef.benchmarks.race import TOGETHER, Race, learn
-from cochef.benchmarks.training import Plan, Timing, TrainingSpeed, measure, multiply_adds, update_multiply_adds
+from cochef.benchmarks.training import (
+    Plan,
+    Timing,
+    TrainingSpeed,
+    measure,
+    multiply_adds,
+    update_multiply_adds,
+)
 from cochef.cli.bench import profile_table, race_table, training_table
 from cochef.errors import InputError
 from cochef.kitchen import layouts
@@ -49,7 +56,10 @@ def network(config, shape, outputs):
 
 
 def test_a_layer_takes_three_products_but_the_first_needs_no_gradient_of_its_input():
-    assert multiply_adds(network(NetworkConfig(hidden=(4, 3)), (5,), 2)) == 3 * (5 * 4 + 4 * 3 + 3 * 2) - 5 * 4
+    assert (
+        multiply_adds(network(NetworkConfig(hidden=(4, 3)), (5,), 2))
+        == 3 * (5 * 4 + 4 * 3 + 3 * 2) - 5 * 4
+    )
 
 
 def test_a_memory_takes_the_products_of_its_three_gates():
@@ -58,7 +68,9 @@ def test_a_memory_takes_the_products_of_its_three_gates():
 
 
 def test_a_convolution_takes_its_products_in_every_cell():
-    filtering = network(NetworkConfig(ObservationKind.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3)
+    filtering = network(
+        NetworkConfig(ObservationKind.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3
+    )
     first, second, flat, head = 6 * 9 * 4 * 5, 6 * 9 * 5 * 6, 6 * 6 * 7, 7 * 3
     assert multiply_adds(filtering) == 3 * (first + second + flat + head) - first
 
@@ -68,7 +80,9 @@ def test_an_update_takes_both_seats_of_every_step_in_every_epoch_whoever_plays_t
     (entries,) = trainer.game.spec.shape
     actor, critic = (3 * (entries * 4 + 4 * 4 + 4 * outputs) - entries * 4 for outputs in (6, 1))
     assert update_multiply_adds(trainer) == 2 * 2 * ITERATION * (actor + critic)
-    assert update_multiply_adds(hsp.population(LAYOUT, REWARDS, TINY, 2, seed=0)) == update_multiply_adds(trainer)
+    assert update_multiply_adds(
+        hsp.population(LAYOUT, REWARDS, TINY, 2, seed=0)
+    ) == update_multiply_adds(trainer)
     more_epochs = selfplay.population(LAYOUT, REWARDS, replace(TINY, epochs=3), 2, seed=0)
     assert update_multiply_adds(more_epochs) == 3 * update_multiply_adds(trainer)
 
@@ -86,11 +100,16 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
         "--out",
         out,
     ]
-    printed = " ".join(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    printed = " ".join(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    )
     for words in ("self-play", "HSP", "judge", "GFLOPS", "matrix product"):
         assert words in printed
     numbers = json.loads(out.read_text())
-    assert [(timing["method"], timing["members"]) for timing in numbers["timings"]] == [("self-play", 8), ("HSP", 8)]
+    assert [(timing["method"], timing["members"]) for timing in numbers["timings"]] == [
+        ("self-play", 8),
+        ("HSP", 8),
+    ]
     for timing in numbers["timings"]:
         assert timing["rates"] == [timing["steps"] / timing["iteration"][0]] == [timing["rate"]]
         assert timing["play"][0] > 0
@@ -99,13 +118,20 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
     assert numbers["matrix_product_multiply_adds_a_second"][0] > 1e8
     assert numbers["config"]["kitchens"] == 8
     assert numbers["race"] is None
-    assert len(numbers["machine"]["devices"]) >= numbers["machine"]["cores"] or jax.default_backend() != "cpu"
+    assert (
+        len(numbers["machine"]["devices"]) >= numbers["machine"]["cores"]
+        or jax.default_backend() != "cpu"
+    )
 
 
 def test_learning_stops_once_every_member_has_arrived_or_when_all_is_learned():
     trainer = selfplay.population(LAYOUT, REWARDS, TINY, 2, seed=0)
     for learnt in learn(trainer, target=-1.0, compiled_in=3.0):
-        assert (learnt.reached, learnt.steps, learnt.compile_seconds) == (True, WINDOW * ITERATION, 3.0)
+        assert (learnt.reached, learnt.steps, learnt.compile_seconds) == (
+            True,
+            WINDOW * ITERATION,
+            3.0,
+        )
         assert learnt.mean_return >= 0
         assert learnt.seconds > 0
     for learnt in learn(trainer, target=1e6, compiled_in=3.0):
@@ -117,20 +143,38 @@ def arrived(seconds, reached=True):
 
 
 def test_a_race_is_won_by_medians_and_only_by_those_who_arrive():
-    finish = Race(100.0, (arrived(2.0), arrived(1.0), arrived(9.0)), (arrived(4.0), arrived(8.0)), (arrived(8.0),) * 3)
+    finish = Race(
+        100.0,
+        (arrived(2.0), arrived(1.0), arrived(9.0)),
+        (arrived(4.0), arrived(8.0)),
+        (arrived(8.0),) * 3,
+    )
     assert finish.share == 0.25
     assert finish.together_seconds == 4.0
     assert replace(finish, alone=(arrived(1.0), arrived(1.0, reached=False))).share is None
-    assert replace(finish, together=(arrived(1.0), arrived(9.0, reached=False))).together_seconds is None
+    assert (
+        replace(finish, together=(arrived(1.0), arrived(9.0, reached=False))).together_seconds
+        is None
+    )
     assert replace(finish, peer=()).share is None
 
 
 @pytest.fixture
 def speed():
-    plain = Timing("self-play", 4, 100, 60, iteration=(1.0, 2.0, 4.0), play=(0.5, 0.5, 1.0), update=(0.25, 1.0, 2.0))
+    plain = Timing(
+        "self-play",
+        4,
+        100,
+        60,
+        iteration=(1.0, 2.0, 4.0),
+        play=(0.5, 0.5, 1.0),
+        update=(0.25, 1.0, 2.0),
+    )
     biased = replace(plain, method="HSP", iteration=(2.0, 2.0, 5.0))
     finish = Race(100.0, (arrived(2.0),), (arrived(4.0),), (arrived(8.0, reached=False),))
-    return TrainingSpeed("ring", TINY, (plain, biased), (480.0, 240.0, 30.0), "a peer", (10.0, 10.0, 50.0), finish)
+    return TrainingSpeed(
+        "ring", TINY, (plain, biased), (480.0, 240.0, 30.0), "a peer", (10.0, 10.0, 50.0), finish
+    )
 
 
 def test_ratios_are_of_the_same_round(speed):
@@ -146,7 +190,9 @@ def test_ratios_are_of_the_same_round(speed):
 def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
     console = Console(width=200)
     with console.capture() as shown:
-        console.print(training_table(speed), profile_table(speed), race_table(speed.race, speed.peer))
+        console.print(
+            training_table(speed), profile_table(speed), race_table(speed.race, speed.peer)
+        )
     printed = " ".join(shown.get().split())
     assert printed.count("a peer") >= 3
     assert "not within 8.0" in printed
@@ -154,7 +200,9 @@ def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
     assert "0.25 of the time of a peer" in printed
 
 
-@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"seeds": -1}, {"populations": ()}, {"populations": (0,)}])
+@pytest.mark.parametrize(
+    "wrong", [{"rounds": 0}, {"seeds": -1}, {"populations": ()}, {"populations": (0,)}]
+)
 def test_a_plan_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError, match="it takes at least"):
         Plan(LAYOUT, TINY, **wrong)
@@ -167,6 +215,10 @@ def test_both_sides_are_measured_in_the_same_rounds_and_race():
     speed = measure(plan, PEERS, quiet)
     assert speed.peer == "JaxMARL's IPPO"
     assert len(speed.peer_rates) == len(speed.product) == len(speed.timings[0].rates) == 2
-    assert [len(side) for side in (speed.race.alone, speed.race.peer, speed.race.together)] == [1, 1, TOGETHER]
+    assert [len(side) for side in (speed.race.alone, speed.race.peer, speed.race.together)] == [
+        1,
+        1,
+        TOGETHER,
+    ]
     assert all(learnt.compile_seconds > 0 for learnt in speed.race.alone + speed.race.together)
     assert speed.race.share is None

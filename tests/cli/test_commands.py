@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -11,8 +12,21 @@ import numpy as np
 import pytest
 
 from cochef.agents.names import load
+from cochef.cli.main import COMMANDS, CommandGroup
 from cochef.kitchen import episodes, layouts
 from cochef.rollout import record
+
+
+def groups():
+    return [
+        (name, command) for name, command in COMMANDS.items() if isinstance(command, CommandGroup)
+    ]
+
+
+def every_command():
+    """The words that start each command and subcommand."""
+    below = [[name, sub] for name, group in groups() for sub in group.subcommands]
+    return [[name] for name in COMMANDS] + below
 
 
 @pytest.fixture(scope="module")
@@ -22,15 +36,20 @@ def episode():
     pair = (load("script:onion_placement", layout), load("script:delivery", layout))
     played = jax.device_get(record(layout, pair, jax.random.key(0), 2))
     one = jax.tree.map(lambda leaf: leaf[:, 0], played)
-    after = jax.tree.map(lambda leaf: leaf[1:], one.states)
-    return episodes.write_line(layout, after, one.actions, one.outcomes, seed=0)
+    return episodes.write_line(layout, one, seed=0)
 
 
-def test_help_names_every_command(cochef):
+def test_help_names_every_command_and_says_what_it_does(cochef):
     code, text = cochef("--help")
     assert code == 0
-    for command in ("layouts", "watch", "replay", "partners", "evaluate", "clone", "doctor"):
-        assert command in text
+    assert set(COMMANDS) == set(re.findall(r"• (\S+) +\S", text))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in groups()])
+def test_help_of_a_group_names_every_subcommand(cochef, name):
+    code, text = cochef(name, "--help")
+    assert code == 0
+    assert set(COMMANDS[name].subcommands) == set(re.findall(r"• (\S+) +\S", text))
 
 
 def test_help_that_nobody_reads_to_the_end_is_no_crash():
@@ -42,7 +61,7 @@ def test_help_that_nobody_reads_to_the_end_is_no_crash():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_layouts_draws_all_kitchens(cochef):
+def test_layouts_draws_all_layouts(cochef):
     code, text = cochef("layouts")
     assert code == 0
     assert all(name in text for name in layouts.names())
@@ -65,7 +84,7 @@ def test_doctor_finds_everything_in_the_test_environment(cochef):
     assert "jax" in text
 
 
-def test_partners_of_an_onion_kitchen_leave_tomatoes_alone(cochef):
+def test_partners_of_an_onion_layout_leave_tomatoes_alone(cochef):
     code, text = cochef("partners", "--layout", "cramped_room")
     assert code == 0
     assert "onion_placement" in text
@@ -101,7 +120,10 @@ def test_a_changed_step_is_found_and_named(cochef, episode, tmp_path):
     ("change", "complaint"),
     [
         (lambda r: r.pop("actions"), "'actions' is missing"),
-        (lambda r: r["actions"].__setitem__(3, [0, 6]), "joint action 3 is [0, 6]; it takes two numbers from 0 to 5"),
+        (
+            lambda r: r["actions"].__setitem__(3, [0, 6]),
+            "joint action 3 is [0, 6]; it takes two numbers from 0 to 5",
+        ),
         (lambda r: r["steps"].pop(), "steps is no list of 400 steps"),
         (lambda r: r.update(layout="nowhere"), "unknown layout 'nowhere'"),
         (lambda r: r.update(score="high"), "score is 'high'; it takes a number"),
@@ -109,7 +131,9 @@ def test_a_changed_step_is_found_and_named(cochef, episode, tmp_path):
         (lambda r: r.update(start={"chefs": []}), "0 chefs; a kitchen has 2"),
     ],
 )
-def test_a_malformed_episode_is_an_error_with_its_place(cochef, episode, tmp_path, change, complaint):
+def test_a_malformed_episode_is_an_error_with_its_place(
+    cochef, episode, tmp_path, change, complaint
+):
     record = json.loads(episode)
     change(record)
     path = tmp_path / "bad.jsonl"
@@ -128,10 +152,12 @@ def test_a_file_that_is_no_recording_is_an_error(cochef, tmp_path):
         assert cochef("replay", path)[0] == 2
 
 
-def test_an_episode_of_an_own_kitchen_can_be_recorded_and_replayed(cochef, tmp_path):
+def test_an_episode_of_an_own_layout_can_be_recorded_and_replayed(cochef, tmp_path):
     mine, episode = tmp_path / "mine.toml", tmp_path / "episode.jsonl"
     grid = "XXPXX\nO1 2T\nX   X\nXDXSX"
-    mine.write_text(f"cooking = 'manual'\ngrid = '''\n{grid}\n'''\n[orders]\not = {{ value = 5, time = 3 }}\n")
+    mine.write_text(
+        f"cooking = 'manual'\ngrid = '''\n{grid}\n'''\n[orders]\not = {{ value = 5, time = 3 }}\n"
+    )
     assert cochef("watch", "--layout", mine, "--out", episode)[0] == 0
     mine.unlink()
     code, text = cochef("replay", episode)
@@ -139,6 +165,41 @@ def test_an_episode_of_an_own_kitchen_can_be_recorded_and_replayed(cochef, tmp_p
     assert "1 episodes, 400 steps replayed" in text
 
 
-def test_the_command_line_answers_without_loading_what_computes():
-    probe = "import sys, cochef.cli.main; sys.exit('jax' in sys.modules or 'PIL' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+WITHOUT_JAX = """
+import contextlib, io, json, sys
+from cochef.cli.main import main
+
+for words in json.loads(sys.argv.pop()):
+    sys.argv[1:] = words
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            main()
+        except SystemExit as end:
+            if end.code:
+                raise
+    if not printed.getvalue():
+        sys.exit(f"{words} printed nothing")
+    for module in ("jax", "PIL", "matplotlib"):
+        if module in sys.modules:
+            sys.exit(f"{words} loads {module}")
+"""
+
+
+def assert_answered_without_jax(*commands):
+    program = [sys.executable, "-c", WITHOUT_JAX, json.dumps(commands)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_of_every_command_loads_no_jax():
+    assert_answered_without_jax(["--help"], *([*words, "--help"] for words in every_command()))
+
+
+def test_status_loads_no_jax(tmp_path):
+    training = {"training": {"total": 640, "kitchens": 8, "steps": 40}}
+    job = {"kind": "population", "version": 1, "about": training, "needs": {}}
+    directory = tmp_path / "jobs" / "population-narrow-0123456789ab"
+    directory.mkdir(parents=True)
+    (directory / "job.json").write_text(json.dumps(job))
+    (directory / "metrics.jsonl").write_text(json.dumps({"steps": 320, "seconds": 1.0}) + "\n")
+    assert_answered_without_jax(["status", "--out", str(tmp_path)])

@@ -18,7 +18,7 @@ from cochef.cli.play import Play
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import partners
-from cochef.web.kitchens import named
+from cochef.web.layout_names import distinct
 from cochef.web.lobby import Lobby
 from cochef.web.loop import Loop, Rooms
 from cochef.web.partners import check_files, find_files, offered
@@ -32,7 +32,13 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
     (tmp_path / "runs" / "mine" / "agent.safetensors").write_bytes(source.read_bytes())
     (tmp_path / "runs" / "broken.safetensors").write_bytes(b"nothing of the kind")
     port = free_port()
-    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "play", "--no-browser"]
+    command = [
+        sys.executable,
+        "-c",
+        "from cochef.cli.main import main; main()",
+        "play",
+        "--no-browser",
+    ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*command, "--port", str(port)], cwd=tmp_path, **pipes) as process:
         try:
@@ -58,37 +64,43 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
 
 def test_every_partner_on_offer_is_one_that_the_loader_knows():
     names = [partner.name for partner in offered(RING, [])]
-    assert {"random", "stay", "human-proxy:coordination_ring", "script:dish_everywhere"} <= set(names)
+    assert {"random", "stay", "human-proxy:coordination_ring", "script:dish_everywhere"} <= set(
+        names
+    )
     assert not [name for name in names if "tomato" in name]
 
 
-def test_an_agent_file_is_offered_only_in_its_kitchen():
+def test_an_agent_file_is_offered_only_in_its_layout():
     files = check_files([shipped.path("human-proxy", "coordination_ring")])
     own = [partner for partner in offered(RING, files) if partner.name.endswith(".safetensors")]
-    elsewhere = [p for p in offered(layouts.get("counter_circuit"), files) if p.name.endswith(".safetensors")]
+    elsewhere = [
+        p for p in offered(layouts.get("counter_circuit"), files) if p.name.endswith(".safetensors")
+    ]
     assert len(own) == 1 and elsewhere == []
 
 
 @pytest.fixture
 def own(tmp_path):
-    """Files of two kitchens: the shipped ring under another name, and another one under the ring's name."""
-    for name, kitchen in (("mine", "coordination_ring"), ("coordination_ring", "cramped_room")):
-        (tmp_path / f"{name}.toml").write_text(layouts.to_toml(layouts.get(kitchen)), "utf-8")
+    """Two layout files: the ring under another name, and another layout under the ring's name."""
+    for name, layout in (("mine", "coordination_ring"), ("coordination_ring", "cramped_room")):
+        (tmp_path / f"{name}.toml").write_text(layouts.to_toml(layouts.get(layout)), "utf-8")
     return [str(tmp_path / name) for name in ("mine.toml", "coordination_ring.toml")]
 
 
-def test_shipped_agents_are_offered_where_the_kitchen_is_theirs_whatever_it_is_called(own):
+def test_shipped_agents_are_offered_where_the_layout_is_theirs_whatever_it_is_called(own):
     mine, other = ([partner.name for partner in offered(layouts.get(path), [])] for path in own)
     assert "human-proxy:coordination_ring" in mine
     assert not [name for name in other if name.endswith(":coordination_ring")]
-    described = Lobby(Loop(Rooms(1), 1), named(own), []).on_offer()
+    described = Lobby(Loop(Rooms(1), 1), distinct(own), []).on_offer()
     assert [kitchen["about"] for kitchen in described] == ["", ""]
 
 
-def test_two_kitchens_of_one_name_are_refused_and_one_asked_for_twice_is_there_once(own):
-    with pytest.raises(InputError, match=f"coordination_ring and {own[1]} are both called 'coordination_ring'"):
+def test_two_layouts_of_one_name_are_refused_and_one_asked_for_twice_is_there_once(own):
+    with pytest.raises(
+        InputError, match=f"coordination_ring and {own[1]} are both called 'coordination_ring'"
+    ):
         Play(layouts=("coordination_ring", own[1])).run()
-    assert named(["cramped_room", "cramped_room"]) == [layouts.get("cramped_room")]
+    assert distinct(["cramped_room", "cramped_room"]) == [layouts.get("cramped_room")]
 
 
 def write_agent(path, kind=None, age=0.0):
@@ -106,7 +118,10 @@ def test_only_files_that_hold_one_agent_count_among_the_newest(tmp_path, monkeyp
         write_agent(tmp_path / f"population-{number}.safetensors", kind="population")
     write_agent(tmp_path / "run" / "checkpoints" / "1.safetensors")
     write_agent(tmp_path / "run" / "snapshots" / "1.safetensors")
-    kept = [write_agent(tmp_path / "run" / "agents" / f"{age}.safetensors", age=age) for age in (10, 20, 30)]
+    kept = [
+        write_agent(tmp_path / "run" / "agents" / f"{age}.safetensors", age=age)
+        for age in (10, 20, 30)
+    ]
     assert [file.path for file in find_files([tmp_path])] == kept[:2]
 
 
@@ -125,7 +140,9 @@ def test_files_that_vanish_while_one_looks_are_passed_over(tmp_path):
 
 def test_a_file_of_another_kind_is_named(tmp_path):
     file = write_agent(tmp_path / "all.safetensors", kind="population")
-    with pytest.raises(InputError, match=r"all\.safetensors: holds 'population', not a single agent"):
+    with pytest.raises(
+        InputError, match=r"all\.safetensors: holds 'population', not a single agent"
+    ):
         check_files([file])
 
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.learning.small_runs import KITCHEN
 
 from cochef.cli.evaluate import Evaluate
 from cochef.cli.train import Train
@@ -13,49 +12,49 @@ from cochef.learning import runs
 
 
 @pytest.fixture(scope="module")
-def layout(tmp_path_factory):
-    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
-    path.write_text(KITCHEN)
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def trained(layout, tmp_path_factory):
+def trained(narrow, tmp_path_factory):
     out = tmp_path_factory.mktemp("training") / "new"
-    assert Train("mep", layout=layout, preset="smoke", steps=960, out=out, tensorboard=True).run() == 0
+    assert (
+        Train("mep", layout=narrow, preset="smoke", steps=960, out=out, tensorboard=True).run() == 0
+    )
     return out
 
 
 def test_training_leaves_agents_curves_and_files_for_tensorboard(trained):
-    assert sorted(path.name for path in (trained / "agents").iterdir()) == ["00.safetensors", "01.safetensors"]
+    assert sorted(path.name for path in (trained / "agents").iterdir()) == [
+        "00.safetensors",
+        "01.safetensors",
+    ]
     assert (trained / "learning.png").read_bytes().startswith(b"\x89PNG")
     assert any((trained / "tensorboard").iterdir())
     assert [line["steps"] for line in runs.metrics(trained)] == [320, 640, 960]
 
 
-def test_a_trained_agent_is_evaluated_by_its_path(trained, layout, capsys):
+def test_a_trained_agent_is_evaluated_by_its_path(trained, narrow, capsys):
     agent = str(trained / "agents" / "00")
-    assert Evaluate(layout=layout, agents=(agent,), partners=("random",), episodes=2).run() == 0
+    assert Evaluate(layout=narrow, agents=(agent,), partners=("random",), episodes=2).run() == 0
     assert "narrow" in capsys.readouterr().out
 
 
-def test_a_finished_run_says_so_and_shows_its_results_again(trained, layout, capsys):
-    assert Train("mep", layout=layout, preset="smoke", steps=960, out=trained).run() == 0
+def test_a_finished_run_says_so_and_shows_its_results_again(trained, narrow, capsys):
+    assert Train("mep", layout=narrow, preset="smoke", steps=960, out=trained).run() == 0
     printed = capsys.readouterr()
     assert "finished already, nothing to do" in printed.err
     assert "median" in printed.out
     assert str(trained / "agents") in printed.out
 
 
-def test_other_settings_need_another_directory(trained, layout):
+def test_other_settings_need_another_directory(trained, narrow):
     with pytest.raises(InputError, match="seed 0, not 7"):
-        Train("mep", layout=layout, preset="smoke", steps=960, seed=7, out=trained).run()
+        Train("mep", layout=narrow, preset="smoke", steps=960, seed=7, out=trained).run()
 
 
-def test_own_rewards_and_helping_rewards_of_biased_policies(layout, tmp_path):
+def test_own_rewards_and_helping_rewards_of_biased_policies(narrow, tmp_path):
     rewards, out = tmp_path / "mine.toml", tmp_path / "run"
-    rewards.write_text("[hidden]\npickup_dish_from_dispenser = [7]\norder = [0]\n[shaping]\nsoup_pickup = 5\n")
-    command = Train("hsp", layout, "smoke", rewards=rewards, biased_shaping="annealed", out=out)
+    rewards.write_text(
+        "[hidden]\npickup_dish_from_dispenser = [7]\norder = [0]\n[shaping]\nsoup_pickup = 5\n"
+    )
+    command = Train("hsp", narrow, "smoke", rewards=rewards, biased_shaping="annealed", out=out)
     assert command.run() == 0
     about = json.loads((out / "config.json").read_text())
     assert about["hidden"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 4
@@ -63,10 +62,10 @@ def test_own_rewards_and_helping_rewards_of_biased_policies(layout, tmp_path):
     assert about["biased_shaping"] == "annealed"
 
 
-def test_without_hidden_rewards_there_is_no_biased_policy(layout, tmp_path):
+def test_without_hidden_rewards_there_is_no_biased_policy(narrow, tmp_path):
     (tmp_path / "mine.toml").write_text("[shaping]\nsoup_pickup = 5\n")
     with pytest.raises(InputError, match="hidden is empty or missing"):
-        Train("hsp", layout, "smoke", rewards=tmp_path / "mine.toml", out=tmp_path / "run").run()
+        Train("hsp", narrow, "smoke", rewards=tmp_path / "mine.toml", out=tmp_path / "run").run()
 
 
 @pytest.mark.parametrize(
@@ -78,9 +77,9 @@ def test_without_hidden_rewards_there_is_no_biased_policy(layout, tmp_path):
         ({"biased_shaping": "constant"}, "only hsp has biased policies"),
     ],
 )
-def test_settings_that_make_no_sense_are_errors(layout, tmp_path, wrong, complaint):
+def test_settings_that_make_no_sense_are_errors(narrow, tmp_path, wrong, complaint):
     with pytest.raises(InputError, match=complaint):
-        Train("fcp", layout=layout, preset="smoke", out=tmp_path, **wrong).run()
+        Train("fcp", layout=narrow, preset="smoke", out=tmp_path, **wrong).run()
 
 
 def test_every_preset_has_every_method():

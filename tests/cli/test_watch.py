@@ -5,29 +5,19 @@ from pathlib import Path
 import imageio_ffmpeg
 import pytest
 from PIL import Image
+from tests.narrow_layout import NARROW
 
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
 
 STEPS = 6
 AGENTS = ("random", "stay")
-KITCHEN = f"""
-horizon = {STEPS}
-grid = '''
-XPX
-O1D
-X2X
-XSX
-'''
-[orders]
-ooo = {{ value = 20, time = 20 }}
-"""
 
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
-    path.write_text(KITCHEN)
+    path = tmp_path_factory.mktemp("layout") / "narrow.toml"
+    path.write_text(NARROW.replace("horizon = 30", f"horizon = {STEPS}"))
     return str(path)
 
 
@@ -46,7 +36,10 @@ def test_a_gif_of_the_episode_is_written(layout, tmp_path, capsys):
 def test_an_mp4_of_the_episode_is_written(layout, tmp_path):
     path = tmp_path / "episode.mp4"
     assert Watch(layout=layout, agents=AGENTS, out=path, speed=3.0).run() == 0
-    assert imageio_ffmpeg.count_frames_and_secs(str(path)) == (STEPS + 1, pytest.approx((STEPS + 1) / 3, abs=0.01))
+    assert imageio_ffmpeg.count_frames_and_secs(str(path)) == (
+        STEPS + 1,
+        pytest.approx((STEPS + 1) / 3, abs=0.01),
+    )
 
 
 def test_a_png_shows_the_last_state(layout, tmp_path):
@@ -80,7 +73,9 @@ def test_the_same_seed_gives_the_same_episode_and_another_seed_another(layout, t
     assert films[0] == films[1] != films[2]
 
 
-def test_a_terminal_shows_every_step_with_score_time_holdings_and_wishes(layout, capsys, monkeypatch):
+def test_a_terminal_shows_every_step_with_score_time_holdings_and_wishes(
+    layout, capsys, monkeypatch
+):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert Watch(layout=layout, agents=AGENTS, speed=60.0).run() == 0
     out = capsys.readouterr().out
@@ -101,7 +96,9 @@ def test_only_the_last_picture_is_printed_when_the_output_goes_elsewhere(layout,
 
 @pytest.mark.parametrize("name", ["episode.avi", "episode", ".gif"])
 def test_an_unknown_ending_is_an_error_that_names_the_known_ones(layout, tmp_path, name):
-    with pytest.raises(InputError, match=rf"unknown ending of .*{name}'; known: \.gif, \.mp4, \.png"):
+    with pytest.raises(
+        InputError, match=rf"unknown ending of .*{name}'; known: \.gif, \.mp4, \.png"
+    ):
         Watch(layout=layout, agents=AGENTS, out=tmp_path / name).run()
     assert not (tmp_path / name).exists()
 
@@ -125,7 +122,9 @@ def test_a_file_that_cannot_be_written_is_an_error(layout, tmp_path, ending):
         ({"seed": -1}, "seed -1; allowed: 0 to 4294967295"),
     ],
 )
-def test_what_cannot_be_played_is_an_error_that_says_why(layout, wrong, complaint, tmp_path, monkeypatch):
+def test_what_cannot_be_played_is_an_error_that_says_why(
+    layout, wrong, complaint, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=complaint):
         Watch(**{"layout": layout, "agents": AGENTS, **wrong}).run()

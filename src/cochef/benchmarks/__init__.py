@@ -1,1 +1,1 @@
-"""How fast things are, next to what others built."""
+"""How fast CoChef is, next to the simulators and learners of others."""

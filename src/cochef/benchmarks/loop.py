@@ -1,6 +1,6 @@
 """The loop in which every compiled simulator is measured.
 
-Needs nothing but JAX: peers run it too, in an environment that knows nothing else of CoChef.
+It needs nothing but JAX: peers run it too, in an environment that knows nothing else of CoChef.
 """
 
 import time
@@ -15,69 +15,85 @@ from jax.experimental.compilation_cache import compilation_cache
 from jaxtyping import Array, Float, Int, Key
 
 STEPS = 400  # of one call at up to 1,024 kitchens: an episode
-KEPT = 10  # steps whose observations are stored before they are read
+STORED_STEPS = 10  # steps whose observations are stored before they are read
 
 _ACTIONS = 6
-_MANY = 1024
+_MANY_KITCHENS = 1024  # with more than these, a call has fewer steps
 
-State = Any  # a tree of arrays: all kitchens of a simulator
-Shown = Any  # a tree of arrays: all that a step shows
-Step = Callable[[Key[Array, ""], State, Int[Array, "2 kitchens"]], tuple[State, Shown]]
+SimulatorState = Any  # a tree of arrays: all kitchens of a simulator
+StepOutput = Any  # a tree of arrays: observations, rewards and all else that a step gives
+SimulatorStep = Callable[
+    [Key[Array, ""], SimulatorState, Int[Array, "2 kitchens"]],
+    tuple[SimulatorState, StepOutput],
+]
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """How to begin in some kitchens, and how to step them all; an episode that ends is followed by the next."""
+    """How to reset some kitchens and to step them all; a new episode follows each that ends."""
 
-    begin: Callable[[Key[Array, ""], int], State]
-    step: Step
+    reset: Callable[[Key[Array, ""], int], SimulatorState]
+    step: SimulatorStep
 
 
 def random_actions(key: Key[Array, ""], kitchens: int) -> Int[Array, "2 kitchens"]:
-    """An action for each chef, all six as likely to within 1 in 10,000; both come from one random word."""
+    """Draw an action for each chef, all six as likely to within 1 in 10,000."""
+    # Both chefs' actions come from one random word: drawing numbers is dear next to stepping.
     words = jax.random.bits(key, (kitchens,), jnp.uint32)
     halves = jnp.stack([words >> 16, words & 0xFFFF])
     return ((halves * _ACTIONS) >> 16).astype(jnp.int32)
 
 
-def playing(step: Step, kitchens: int, steps: int) -> Callable[[State, Key[Array, ""]], tuple[State, Float[Array, ""]]]:
-    """A program that plays on at random; its number depends on all that was shown, so all of it is computed.
+def random_rollout(
+    step: SimulatorStep, kitchens: int, steps: int
+) -> Callable[[SimulatorState, Key[Array, ""]], tuple[SimulatorState, Float[Array, ""]]]:
+    """A program that plays on at random and returns a number that depends on all step outputs.
 
-    What a few steps show is stored, as a learner would, and then read: otherwise XLA would melt the making of an
-    observation into its use, and no network could use it so.
+    The number makes XLA compute everything. The outputs of a few steps are stored, as a learner
+    would, and then read: otherwise XLA would fuse the making of an observation with its use, and no
+    network could use it so.
     """
 
-    def tick(state: State, key: Key[Array, ""]) -> tuple[State, Shown]:
+    def random_step(
+        state: SimulatorState, key: Key[Array, ""]
+    ) -> tuple[SimulatorState, StepOutput]:
         key_act, key_step = jax.random.split(key)
         return step(key_step, state, random_actions(key_act, kitchens))
 
-    def stretch(carry: tuple[State, Array], keys: Key[Array, " kept"]) -> tuple[tuple[State, Array], None]:
+    def store_and_read(
+        carry: tuple[SimulatorState, Array], keys: Key[Array, " stored"]
+    ) -> tuple[tuple[SimulatorState, Array], None]:
         state, read = carry
-        state, shown = jax.lax.scan(tick, state, keys)
-        return (state, read + sum(leaf.max().astype(jnp.float32) for leaf in jax.tree.leaves(shown))), None
+        state, outputs = jax.lax.scan(random_step, state, keys)
+        read += sum(leaf.max().astype(jnp.float32) for leaf in jax.tree.leaves(outputs))
+        return (state, read), None
 
-    def play(state: State, key: Key[Array, ""]) -> tuple[State, Float[Array, ""]]:
-        keys = jax.random.split(key, (steps // KEPT, KEPT))
-        return jax.lax.scan(stretch, (state, jnp.float32(0)), keys)[0]
+    def play(state: SimulatorState, key: Key[Array, ""]) -> tuple[SimulatorState, Float[Array, ""]]:
+        keys = jax.random.split(key, (steps // STORED_STEPS, STORED_STEPS))
+        return jax.lax.scan(store_and_read, (state, jnp.float32(0)), keys)[0]
 
     return play
 
 
-class Runner:
+class SimulatorRunner:
     """A simulator in some kitchens, compiled and warm."""
 
     def __init__(self, simulator: Simulator, kitchens: int) -> None:
-        """Ready to be measured."""
-        self._simulator, self._kitchens = simulator, kitchens
-        self._steps = max(KEPT, STEPS * _MANY // max(kitchens, _MANY) // KEPT * KEPT)
-        key_begin, self._key = jax.random.split(jax.random.key(0))
-        self._state = simulator.begin(key_begin, kitchens)
-        self._play = jax.jit(playing(simulator.step, kitchens, self._steps)).lower(self._state, self._key).compile()
+        """Compile the simulator and play once."""
+        self._simulator = simulator
+        self._kitchens = kitchens
+        fitting = STEPS * _MANY_KITCHENS // max(kitchens, _MANY_KITCHENS)
+        self._steps = max(STORED_STEPS, fitting // STORED_STEPS * STORED_STEPS)
+        key_reset, self._key = jax.random.split(jax.random.key(0))
+        self._state = simulator.reset(key_reset, kitchens)
+        program = jax.jit(random_rollout(simulator.step, kitchens, self._steps))
+        self._play = program.lower(self._state, self._key).compile()
         self.rate(seconds=0.0)
 
     def rate(self, seconds: float) -> float:
         """Kitchen steps a second, over at least so many seconds."""
-        calls, begun = 0, time.perf_counter()
+        calls = 0
+        begun = time.perf_counter()
         while calls == 0 or time.perf_counter() - begun < seconds:
             self._key, key_play = jax.random.split(self._key)
             self._state, _ = jax.block_until_ready(self._play(self._state, key_play))
@@ -91,19 +107,19 @@ class Runner:
         key_act, key_step = jax.random.split(self._key)
         arguments = (key_step, self._state, random_actions(key_act, self._kitchens))
         jax.block_until_ready(arguments)
-        with nothing_from_disk():
-            first, next_one = (_seconds(step, arguments) for _ in range(2))
-        return first - next_one
+        with no_compilation_cache():
+            first, second = (_seconds(step, arguments) for _ in range(2))
+        return first - second
 
 
-def _seconds(step: Step, arguments: tuple[Any, ...]) -> float:
+def _seconds(step: SimulatorStep, arguments: tuple[Any, ...]) -> float:
     begun = time.perf_counter()
     jax.block_until_ready(step(*arguments))
     return time.perf_counter() - begun
 
 
 @contextmanager
-def nothing_from_disk() -> Iterator[None]:
+def no_compilation_cache() -> Iterator[None]:
     """Compile anew what an earlier run may have left on disk."""
     before = jax.config.values["jax_enable_compilation_cache"]
     try:

@@ -1,4 +1,4 @@
-"""How fast scripted partners play, next to random actions in the same minute, and how long an evaluation takes."""
+"""How fast scripted partners play next to random actions, and how long an evaluation takes."""
 
 import statistics
 import time
@@ -9,17 +9,20 @@ from typing import Any
 import jax
 
 from cochef.agents import names, scripted
-from cochef.benchmarks.kitchen import machine
+from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.evaluation.crossplay import Player, evaluate
 from cochef.kitchen.layout import Layout
-from cochef.rollout import play_episodes
+from cochef.rollout import Matchup, play_episodes
 
 RANDOM = "random"
 
 
 @dataclass(frozen=True)
 class PartnerSpeed:
-    """Kitchen steps a second with both seats taken by one kind of agent, a rate a round; and an evaluation's time."""
+    """Kitchen steps a second with one kind of agent in both seats; and an evaluation's time.
+
+    There is a rate for each round.
+    """
 
     layout: str
     kitchens: int
@@ -34,35 +37,39 @@ class PartnerSpeed:
         return statistics.median(self.rates[name])
 
     def share(self, name: str) -> float:
-        """The rate as a share of that of random actions, the median over rounds that measured both."""
-        return statistics.median(own / other for own, other in zip(self.rates[name], self.rates[RANDOM], strict=True))
+        """The rate as a share of that of random actions, the median over the rounds."""
+        return median_ratio(self.rates[name], self.rates[RANDOM])
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, and what it was measured with."""
+        """All numbers, and what they were measured with."""
         shares = {name: self.share(name) for name in self.rates}
         return {**asdict(self), "share_of_random": shares, "machine": machine()}
 
 
 def measure(
-    layout: Layout, kitchens: int, rounds: int, partners: int, episodes: int, tell: Callable[[str], None]
+    layout: Layout,
+    kitchens: int,
+    rounds: int,
+    partners: int,
+    episodes: int,
+    log: Callable[[str], None],
 ) -> PartnerSpeed:
-    """Measure random actions and every script of a kitchen in turns, then an evaluation with some partners."""
+    """Measure random actions and every script of a layout in turns, then an evaluation."""
     everybody = [RANDOM, *(f"script:{name}" for name in scripted.names_for(layout))]
     rates: dict[str, list[float]] = {name: [] for name in everybody}
-    for number in range(rounds + 1):
+    for number in range(rounds + 1):  # round 0 compiles
         for name in everybody:
-            tell(f"{name}, round {number} of {rounds}" if number else f"compiling {name}")
-            agent = names.load(name, layout)
-            begun = time.perf_counter()
-            jax.block_until_ready(play_episodes(layout, (agent, agent), ((0, 1, kitchens),), jax.random.key(number)))
+            log(f"{name}, round {number} of {rounds}" if number else f"compiling {name}")
+            seconds = _episode_seconds(layout, name, kitchens, number)
             if number:
-                rates[name].append(kitchens * layout.horizon / (time.perf_counter() - begun))
+                rates[name].append(kitchens * layout.horizon / seconds)
     taking_part = [Player(f"partner {i}", everybody[i % len(everybody)]) for i in range(partners)]
     seconds = []
     for seed in range(2):
-        tell("evaluating" if seed else "compiling an evaluation")
+        log("evaluating" if seed else "compiling an evaluation")
+        agents = [Player("agent", everybody[-1])]
         begun = time.perf_counter()
-        evaluate(layout, [Player("agent", everybody[-1])], taking_part, episodes=episodes, seed=seed)
+        evaluate(layout, agents, taking_part, episodes=episodes, seed=seed)
         seconds.append(time.perf_counter() - begun)
     return PartnerSpeed(
         layout=layout.name,
@@ -73,3 +80,12 @@ def measure(
         evaluation_seconds=seconds[1],
         evaluation_compile_seconds=seconds[0] - seconds[1],
     )
+
+
+def _episode_seconds(layout: Layout, name: str, kitchens: int, seed: int) -> float:
+    """How long an episode in all kitchens takes with this agent in both seats."""
+    agent = names.load(name, layout)
+    matchups = (Matchup(0, 1, kitchens),)
+    begun = time.perf_counter()
+    jax.block_until_ready(play_episodes(layout, (agent, agent), matchups, jax.random.key(seed)))
+    return time.perf_counter() - begun

@@ -1,6 +1,6 @@
-"""How our rates change with the number of kitchens and from layout to layout, measured and drawn."""
+"""How our rates change with the number of kitchens and the layout, measured and drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cochef.benchmarks.kitchen import VIEWS, Tell, check_kitchens, machine, simulator
-from cochef.benchmarks.loop import Runner
+from cochef.benchmarks.kitchen import OBSERVATIONS, check_kitchens, machine, simulator
+from cochef.benchmarks.loop import SimulatorRunner
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
 
@@ -21,7 +21,7 @@ _ENDINGS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
-class Point:
+class ScalingPoint:
     """One measurement: kitchen steps a second."""
 
     layout: str
@@ -39,41 +39,58 @@ class Point:
 class Scaling:
     """Rates in one layout over numbers of kitchens, and in many layouts at one number."""
 
-    by_kitchens: tuple[Point, ...]
-    by_layout: tuple[Point, ...]
+    by_kitchens: tuple[ScalingPoint, ...]
+    by_layout: tuple[ScalingPoint, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, and what it was measured with."""
+        """All numbers, and what they were measured with."""
         return {**asdict(self), "machine": machine()}
 
 
 def measure(
-    layout: Layout, counts: Sequence[int], others: Sequence[Layout], kitchens: int, seconds: float, tell: Tell
+    layout: Layout,
+    counts: Sequence[int],
+    others: Sequence[Layout],
+    kitchens: int,
+    seconds: float,
+    log: Callable[[str], None],
 ) -> Scaling:
-    """Our rates in one layout over numbers of kitchens, and in some layouts at one number."""
+    """Measure one layout over numbers of kitchens, and some layouts at one number."""
     for count in (*counts, kitchens):
         check_kitchens(count)
-    return Scaling(
-        by_kitchens=tuple(_point(layout, count, view, seconds, tell) for count in counts for view in VIEWS),
-        by_layout=tuple(_point(other, kitchens, view, seconds, tell) for other in others for view in VIEWS),
-    )
+    by_kitchens = [
+        _measure_point(layout, count, name, seconds, log)
+        for count in counts
+        for name in OBSERVATIONS
+    ]
+    by_layout = [
+        _measure_point(other, kitchens, name, seconds, log)
+        for other in others
+        for name in OBSERVATIONS
+    ]
+    return Scaling(tuple(by_kitchens), tuple(by_layout))
 
 
-def _point(layout: Layout, kitchens: int, view: str, seconds: float, tell: Tell) -> Point:
-    tell(f"{layout.name}, {kitchens:,} kitchens, observation: {view}")
-    runner = Runner(simulator(layout, VIEWS[view]), kitchens)
-    best = max(runner.rate(seconds / _REPEATS) for _ in range(_REPEATS))  # the one that was disturbed least
-    return Point(layout.name, kitchens, view, best)
+def _measure_point(
+    layout: Layout, kitchens: int, observation: str, seconds: float, log: Callable[[str], None]
+) -> ScalingPoint:
+    log(f"{layout.name}, {kitchens:,} kitchens, observation: {observation}")
+    runner = SimulatorRunner(simulator(layout, OBSERVATIONS[observation]), kitchens)
+    # The best of some repeats is the one that other processes disturbed least.
+    best = max(runner.rate(seconds / _REPEATS) for _ in range(_REPEATS))
+    return ScalingPoint(layout.name, kitchens, observation, best)
 
 
 def check_picture(path: Path) -> None:
-    """Complain about a file that no picture can be drawn into."""
+    """Refuse a file that no picture can be drawn into."""
     if path.suffix not in _ENDINGS:
-        raise InputError(f"cannot draw into {str(path)!r}; it takes a file that ends in {', '.join(_ENDINGS)}")
+        raise InputError(
+            f"cannot draw into {str(path)!r}; it takes a file that ends in {', '.join(_ENDINGS)}"
+        )
 
 
 def draw(scaling: Scaling, path: Path) -> None:
-    """Write a picture: left the cost of a step over the number of kitchens, right the rate in every layout."""
+    """Draw the cost of a step over the number of kitchens, and the rate in every layout."""
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
     _draw_growth(left, scaling.by_kitchens)
@@ -85,13 +102,14 @@ def draw(scaling: Scaling, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _draw_growth(axes: Axes, points: Sequence[Point]) -> None:
+def _draw_growth(axes: Axes, points: Sequence[ScalingPoint]) -> None:
     counts = list(dict.fromkeys(point.kitchens for point in points))
-    for view, colour in _COLOURS.items():
-        line = [point for point in points if point.observation == view]
+    for observation, colour in _COLOURS.items():
+        line = [point for point in points if point.observation == observation]
+        costs = [point.microseconds for point in line]
         most = max(point.rate for point in line) / 1e6
-        label = f"{view} (at best {most:.1f} M)"
-        axes.loglog(counts, [point.microseconds for point in line], "o-", color=colour, label=label, markersize=4)
+        label = f"{observation} (at best {most:.1f} M)"
+        axes.loglog(counts, costs, "o-", color=colour, label=label, markersize=4)
     axes.set_xticks(counts, [f"{count:,}" for count in counts], rotation=30)
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -102,12 +120,13 @@ def _draw_growth(axes: Axes, points: Sequence[Point]) -> None:
     axes.legend(title="observation (kitchen steps a second)", alignment="left", frameon=False)
 
 
-def _draw_layouts(axes: Axes, points: Sequence[Point]) -> None:
+def _draw_layouts(axes: Axes, points: Sequence[ScalingPoint]) -> None:
     names = list(dict.fromkeys(point.layout for point in points))
     height = 0.8 / len(_COLOURS)
-    for index, (view, colour) in enumerate(_COLOURS.items()):
-        rates = [point.rate / 1e6 for point in points if point.observation == view]
-        axes.barh([row + (index - 1) * height for row in range(len(names))], rates, height, color=colour, label=view)
+    for index, (observation, colour) in enumerate(_COLOURS.items()):
+        rates = [point.rate / 1e6 for point in points if point.observation == observation]
+        bars = [row + (index - 1) * height for row in range(len(names))]
+        axes.barh(bars, rates, height, color=colour, label=observation)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel("million kitchen steps a second")

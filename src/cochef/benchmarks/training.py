@@ -59,9 +59,13 @@ class Plan:
     def __post_init__(self) -> None:
         """Refuse what cannot be measured."""
         if self.rounds < 1 or self.seeds < 0:
-            raise InputError(f"{self.rounds} rounds and {self.seeds} seeds; it takes at least 1 round and 0 seeds")
+            raise InputError(
+                f"{self.rounds} rounds and {self.seeds} seeds; it takes at least 1 round and 0 seeds"
+            )
         if not self.populations or min(self.populations) < 1:
-            raise InputError(f"populations are {self.populations}; it takes at least one, each of at least 1 member")
+            raise InputError(
+                f"populations are {self.populations}; it takes at least one, each of at least 1 member"
+            )
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,11 @@ def measure(plan: Plan, python: Path | None, tell: Tell) -> TrainingSpeed:
     rewards = reward_config.shipped(plan.layout)
     with contextlib.ExitStack() as stack:
         peer = _peer(stack, plan.layout, python, tell) if python else None
-        finish = race(plan.layout, rewards, plan.config, plan.seeds, plan.target, peer, tell) if plan.seeds else None
+        finish = (
+            race(plan.layout, rewards, plan.config, plan.seeds, plan.target, peer, tell)
+            if plan.seeds
+            else None
+        )
         contenders = []
         for members in plan.populations:
             tell(f"compiling {SELF_PLAY} of {members}")
@@ -185,7 +193,9 @@ def measure(plan: Plan, python: Path | None, tell: Tell) -> TrainingSpeed:
                 peer_rates.append(peer.rate(plan.seconds))
         timings = tuple(contender.timing() for contender in contenders)
     name = peer.name if peer else None
-    return TrainingSpeed(plan.layout.name, plan.config, timings, tuple(product), name, tuple(peer_rates), finish)
+    return TrainingSpeed(
+        plan.layout.name, plan.config, timings, tuple(product), name, tuple(peer_rates), finish
+    )
 
 
 def _peer(stack: contextlib.ExitStack, layout: Layout, python: Path, tell: Tell) -> Peer | None:
@@ -205,13 +215,17 @@ class _Contender:
         twice = replace(trainer, config=replace(trainer.config, epochs=2 * trainer.config.epochs))
         training = trainer.begin()
         self._method, self._trainer = method, trainer
-        self._plain, self._twice = (_Iterating(one, jax.tree.map(_copy, training)) for one in (trainer, twice))
+        self._plain, self._twice = (
+            _Iterating(one, jax.tree.map(_copy, training)) for one in (trainer, twice)
+        )
         self._turn = _Playing(trainer, training)
         self._measured: list[tuple[float, float, float]] = []
 
     def measure(self, seconds: float) -> None:
         """Measure the iteration and its parts once more."""
-        plain, twice, turn = (_mean_seconds(part, seconds) for part in (self._plain, self._twice, self._turn))
+        plain, twice, turn = (
+            _mean_seconds(part, seconds) for part in (self._plain, self._twice, self._turn)
+        )
         self._measured.append((plain, turn, twice - plain))
 
     def timing(self) -> Timing:
@@ -219,7 +233,15 @@ class _Contender:
         members = self._trainer.utility.order.shape[0]
         iteration, turn, update = zip(*self._measured, strict=True)
         steps = members * self._trainer.config.steps_per_iteration
-        return Timing(self._method, members, steps, update_multiply_adds(self._trainer), iteration, turn, update)
+        return Timing(
+            self._method,
+            members,
+            steps,
+            update_multiply_adds(self._trainer),
+            iteration,
+            turn,
+            update,
+        )
 
 
 class _Iterating:
@@ -244,12 +266,24 @@ class _Playing:
         def turn(training: Training, utility: Utility, keys: Key[Array, " members"]) -> Any:  # noqa: ANN401
             wants = Wants(utility.events, utility.order)
             actors = training.learners.actor
-            played = play(trainer.game, trainer.config, actors, wants, training.table, keys, trainer.recipe.seating)
+            played = play(
+                trainer.game,
+                trainer.config,
+                actors,
+                wants,
+                training.table,
+                keys,
+                trainer.recipe.seating,
+            )
             return jax.tree.map(lambda leaf: leaf[None], played)  # devices first
 
         keys = jax.random.split(fast(trainer.key), len(training.members))
-        self._arguments = jax.device_put((training, trainer.utility, keys), NamedSharding(trainer.mesh, split))
-        spread = jax.shard_map(turn, mesh=trainer.mesh, in_specs=split, out_specs=split, check_vma=False)
+        self._arguments = jax.device_put(
+            (training, trainer.utility, keys), NamedSharding(trainer.mesh, split)
+        )
+        spread = jax.shard_map(
+            turn, mesh=trainer.mesh, in_specs=split, out_specs=split, check_vma=False
+        )
         self._program = jax.jit(spread)
         self()
 

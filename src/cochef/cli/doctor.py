@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-REQUIRED = ("jax", "numpy", "equinox", "optax", "jaxtyping", "safetensors", "scipy", "pillow", "matplotlib", "tyro")
+REQUIRED = (
+    *("jax", "numpy", "equinox", "optax", "jaxtyping", "safetensors"),
+    *("scipy", "pillow", "matplotlib", "tyro"),
+)
 OPTIONAL = {"gymnasium": "envs", "pettingzoo": "envs"}
+OLDEST_PYTHON = (3, 11)
 ENOUGH_DISK = 2 * 1024**3
 
 
@@ -29,25 +33,23 @@ class Finding:
 
 @dataclass
 class Doctor:
-    """Look at Python, JAX and its devices, versions and free disk; say what is missing and how to get it."""
+    """Check Python, JAX and its devices, versions and free disk; say how to get what is missing."""
 
     def run(self) -> int:
         """Print the findings; 1 if something needed is missing."""
         findings = list(examine())
         table = Table("", "what", "found", "what to do", title="CoChef doctor")
         for finding in findings:
-            mark = "[green]ok[/]" if finding.well else "[red]missing[/]" if finding.remedy else "-"
-            table.add_row(mark, finding.what, finding.found, finding.remedy)
+            table.add_row(_mark(finding), finding.what, finding.found, finding.remedy)
         Console().print(table)
         needed = [finding for finding in findings if finding.what not in OPTIONAL]
         return 0 if all(finding.well for finding in needed) else 1
 
 
 def examine() -> Iterator[Finding]:
-    """Everything that CoChef needs, one by one."""
-    version = platform.python_version()
-    yield Finding(
-        "Python", sys.version_info >= (3, 11), version, "" if sys.version_info >= (3, 11) else "use 3.11 or newer"
+    """Check everything that CoChef needs, one by one."""
+    yield _needed(
+        "Python", sys.version_info >= OLDEST_PYTHON, platform.python_version(), "use 3.11 or newer"
     )
     yield Finding("cores", True, f"{os.cpu_count()} ({platform.machine()})")
     for package in REQUIRED:
@@ -57,10 +59,19 @@ def examine() -> Iterator[Finding]:
     if importlib.util.find_spec("jax"):
         yield from _jax()
     free = shutil.disk_usage(".").free
-    yield Finding(
-        "free disk", free > ENOUGH_DISK, f"{free / 1024**3:.1f} GiB", "" if free > ENOUGH_DISK else "free 2 GiB"
-    )
+    yield _needed("free disk", free > ENOUGH_DISK, f"{free / 1024**3:.1f} GiB", "free 2 GiB")
     yield _video()
+
+
+def _mark(finding: Finding) -> str:
+    if finding.well:
+        return "[green]ok[/]"
+    return "[red]missing[/]" if finding.remedy else "-"
+
+
+def _needed(what: str, well: bool, found: str, remedy: str) -> Finding:
+    """A finding with a remedy only where something is amiss."""
+    return Finding(what, well, found, "" if well else remedy)
 
 
 def _package(name: str, remedy: str) -> Finding:
@@ -78,15 +89,15 @@ def _jax() -> Iterator[Finding]:
 
     devices = ", ".join(f"{device.platform}:{device.id}" for device in jax.devices())
     works = float(jnp.arange(4.0).sum()) == 6.0
-    yield Finding("JAX computes", works, devices, "" if works else "reinstall jax and jaxlib")
+    yield _needed("JAX computes", works, devices, "reinstall jax and jaxlib")
     directory = cache_directory()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         writable = os.access(directory, os.W_OK)
     except OSError:
         writable = False
-    remedy = "" if writable else "set COCHEF_CACHE to a directory you can write to"
-    yield Finding("compiled programs", writable, str(directory), remedy)
+    remedy = "set COCHEF_CACHE to a directory you can write to"
+    yield _needed("compiled programs", writable, str(directory), remedy)
 
 
 def _video() -> Finding:

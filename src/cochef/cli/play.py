@@ -7,20 +7,26 @@ from threading import Timer
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
+from cochef.cli.arguments import check_range
+from cochef.cli.output import print_line
 from cochef.errors import InputError
+
+MAX_CAPACITY = 1000
 
 
 @dataclass
 class Play:
-    """Open a page to play with agents and scripts that ship, and with your own, which are found in runs/ and out/."""
+    """Open a page to play with agents and scripts that ship, and with your own.
+
+    Your own agents are found in runs/ and out/.
+    """
 
     agents: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
     """Agent files to offer besides those that are found."""
 
     layouts: tuple[str, ...] = ()
-    """Kitchens to offer: names, or paths of layout files; all that ship if not given."""
+    """Layouts to offer: names, or paths of layout files; all that ship if not given."""
 
     host: str = "127.0.0.1"
     """The address to listen at; 0.0.0.0 lets others in the network play, too."""
@@ -36,20 +42,23 @@ class Play:
 
     def run(self) -> int:
         """Serve the page until Ctrl-C."""
-        if not 1 <= self.capacity <= 1000:
-            raise InputError(f"capacity {self.capacity}; allowed: 1 to 1000")
+        check_range("capacity", self.capacity, 1, MAX_CAPACITY)
         try:
-            from cochef.web import kitchens, partners, server
+            from cochef.web import layout_names, partners, server
         except ImportError as error:
-            raise InputError(f"{error.name} is not installed; run: pip install 'cochef[web]'") from error
+            raise InputError(
+                f"{error.name} is not installed; run: pip install 'cochef[web]'"
+            ) from error
         from cochef.kitchen import layouts
 
-        offered = kitchens.named(self.layouts or layouts.names())
+        offered = layout_names.distinct(self.layouts or layouts.names())
         files = [*partners.check_files(self.agents), *partners.find_files()]
         server.check_port(self.host, self.port)
-        address = f"http://{'localhost' if self.host in ('127.0.0.1', '0.0.0.0') else self.host}:{self.port}/"
-        Console(highlight=False).print(f"Play at {address} and stop with Ctrl-C.")
+        host = "localhost" if self.host in ("127.0.0.1", "0.0.0.0") else self.host
+        address = f"http://{host}:{self.port}/"
+        print_line(f"Play at {address} and stop with Ctrl-C.")
         if self.browser:
+            # The server starts below and blocks; by then the page can be fetched.
             opening = Timer(1.0, webbrowser.open, [address])
             opening.daemon = True
             opening.start()

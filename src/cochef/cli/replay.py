@@ -7,9 +7,11 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from cochef.cli.output import print_line
+
 
 @dataclass
-class Replay:
+class ReplayEpisodes:
     """Replay recorded episodes (.jsonl or .jsonl.gz) and report the first step that differs.
 
     Exit code 0: all episodes are reproduced exactly. 1: some are not. 2: a file cannot be used.
@@ -25,18 +27,23 @@ class Replay:
         console = Console(highlight=False, soft_wrap=True)
         differing = 0
         for path in self.files:
-            count = steps = 0
+            count = 0
+            steps = 0
             for episode in episodes.read(path):
-                difference = episodes.replay(episode)
-                count, steps = count + 1, steps + len(episode.actions)
+                difference = episodes.first_difference(episode)
+                count += 1
+                steps += len(episode.actions)
                 if difference is not None:
                     differing += 1
                     console.print("[red]differs[/]", end=" ")
-                    console.print(
-                        f"{episode.place} ({episode.layout.name}), step {difference.step}: {difference.what} "
-                        f"recorded {difference.recorded}, replayed {difference.replayed}",
-                        markup=False,
+                    print_line(
+                        f"{episode.source} ({episode.layout.name}), step {difference.step}: "
+                        f"{difference.part} recorded {difference.recorded}, "
+                        f"replayed {difference.replayed}"
                     )
-            console.print(f"{path}: {count} episodes, {steps} steps replayed", markup=False)
-        console.print("[green]no difference[/]" if not differing else f"[red]{differing} episodes differ[/]")
-        return 1 if differing else 0
+            print_line(f"{path}: {count} episodes, {steps} steps replayed")
+        if differing:
+            console.print(f"[red]{differing} episodes differ[/]")
+            return 1
+        console.print("[green]no difference[/]")
+        return 0

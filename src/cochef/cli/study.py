@@ -10,13 +10,23 @@ import tyro
 from rich.console import Console
 from rich.table import Column, Table
 
+from cochef.cli.arguments import check_range
+from cochef.cli.output import print_line
+from cochef.cli.play import MAX_CAPACITY
 from cochef.errors import InputError
 from cochef.files import claim_directory
 
 PASSWORD = "COCHEF_PASSWORD"
 DATABASE = "sqlite:///study.db"
 
-StudyName = Annotated[str, tyro.conf.Positional]
+MAX_INVITATIONS = 10_000
+
+StudyName = Annotated[
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(help="A study file (.toml), or the name of one that ships: paper."),
+]
+StudyDatabase = Annotated[str, tyro.conf.arg(help="The study's database.")]
 
 
 def _installed() -> None:
@@ -28,15 +38,16 @@ def _installed() -> None:
         import statsmodels  # noqa: F401
         import websockets  # noqa: F401
     except ImportError as error:
-        raise InputError(f"{error.name} is not installed; run: pip install 'cochef[study]'") from error
+        raise InputError(
+            f"{error.name} is not installed; run: pip install 'cochef[study]'"
+        ) from error
 
 
 @dataclass
-class Check:
-    """Check a study file: its numbers, texts and kitchens, and that every agent can be loaded."""
+class CheckStudy:
+    """Check a study file: its numbers, texts and layouts, and that every agent can be loaded."""
 
     study: StudyName
-    """A study file (.toml), or the name of one that ships: paper."""
 
     def run(self) -> int:
         """Check, and say what the study comes to."""
@@ -44,28 +55,28 @@ class Check:
         from cochef.web import study
 
         found = study.get(self.study)
-        agents, numbers = study.check_agents(found), found.numbers
-        columns = (Column(name, overflow="fold") for name in ("kitchen", *found.agents))
+        agents = study.check_agents(found)
+        numbers = found.numbers
+        columns = (Column(name, overflow="fold") for name in ("layout", *found.agents))
         table = Table(*columns, title=found.title)
         for layout, loaded in found.layouts.items():
             table.add_row(layout, *loaded.values())
-        console = Console(highlight=False, soft_wrap=True)
-        console.print(table)
+        Console(highlight=False, soft_wrap=True).print(table)
+        participants = len(found.layouts) * numbers.participants_per_layout
         seconds = found.games_each * numbers.game_ticks / numbers.ticks_per_second
-        console.print(
-            f"{len(found.layouts) * numbers.participants_per_layout} participants, {found.games_each} games each "
-            f"({seconds / 60:.0f} minutes of playing); {agents} agents load; configuration "
-            f"{found.configuration_hash[:12]}"
+        print_line(
+            f"{participants} participants, {found.games_each} games each "
+            f"({seconds / 60:.0f} minutes of playing); {agents} agents load; "
+            f"configuration {found.configuration_hash[:12]}"
         )
         return 0
 
 
 @dataclass
-class Serve:
+class ServeStudy:
     """Run a study: serve its pages until Ctrl-C. A second start goes on where it was."""
 
     study: StudyName
-    """A study file (.toml), or the name of one that ships: paper."""
     database: str = DATABASE
     """Where everything is stored: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."""
     host: str = "127.0.0.1"
@@ -77,7 +88,7 @@ class Serve:
     open_door: bool = False
     """Let anybody in who opens the page without a link."""
     prolific: bool = False
-    """Let anybody in who comes from Prolific, that is, with a PROLIFIC_PID that is not known yet."""
+    """Let anybody in who comes from Prolific, with a PROLIFIC_PID that is not known yet."""
     set: tuple[str, ...] = ()
     """Change numbers of the study for a trial, such as game_ticks=40."""
 
@@ -86,14 +97,16 @@ class Serve:
         _installed()
         from cochef.web import server, study
 
-        if not 1 <= self.capacity <= 1000:
-            raise InputError(f"capacity {self.capacity}; allowed: 1 to 1000")
+        check_range("capacity", self.capacity, 1, MAX_CAPACITY)
         found = study.with_numbers(study.get(self.study), self.set)
         study.check_agents(found)
         server.check_port(self.host, self.port)
         password = os.environ.get(PASSWORD) or None
-        about = "/admin has the experimenter's page" if password else f"set {PASSWORD} for the experimenter's page"
-        Console(highlight=False, soft_wrap=True).print(f"{found.title}: http://{self.host}:{self.port}/ ({about})")
+        if password:
+            admin = "/admin has the experimenter's page"
+        else:
+            admin = f"set {PASSWORD} for the experimenter's page"
+        print_line(f"{found.title}: http://{self.host}:{self.port}/ ({admin})")
         server.serve_study(
             found,
             self.database,
@@ -108,28 +121,31 @@ class Serve:
 
 
 @dataclass
-class Invite:
-    """Make random links, each for one participant. A database that holds a study already keeps it as it is."""
+class InviteParticipants:
+    """Make random links, each for one participant.
+
+    A database that holds a study already keeps it as it is; an empty one gets this study.
+    """
 
     study: StudyName
-    """A study file (.toml), or the name of one that ships: paper; for a database that holds none yet."""
     number: int = 1
     """How many."""
     address: str = "http://127.0.0.1:8000"
     """Where participants reach the server."""
-    database: str = DATABASE
-    """The study's database."""
+    database: StudyDatabase = DATABASE
 
     def run(self) -> int:
         """Print a link a line."""
         _installed()
         from cochef.web import study
-        from cochef.web.store import Store, holds_study
+        from cochef.web.store import StudyStore, holds_study
 
-        if not 1 <= self.number <= 10_000:
-            raise InputError(f"number {self.number}; allowed: 1 to 10000")
+        check_range("number", self.number, 1, MAX_INVITATIONS)
         found = study.get(self.study)
-        store = Store.existing(self.database) if holds_study(self.database) else Store.open(self.database, found)
+        if holds_study(self.database):
+            store = StudyStore.existing(self.database)
+        else:
+            store = StudyStore.open(self.database, found)
         for link in store.invite(self.number):
             print(f"{self.address.rstrip('/')}/join/{link}")
         store.close()
@@ -137,14 +153,13 @@ class Invite:
 
 
 @dataclass
-class Rehearse:
+class RehearseStudy:
     """Let simulated participants take part in a study, quickly, and check all that was stored.
 
     Exit code 0: all is as it should be. 1: something is not, and is listed.
     """
 
     study: StudyName
-    """A study file (.toml), or the name of one that ships: paper."""
     participants: int | None = None
     """How many; as many as the study wants if not given."""
     database: str = "sqlite:///rehearsal.db"
@@ -158,46 +173,56 @@ class Rehearse:
         """Serve, take part, compare."""
         _installed()
         from cochef.web import rehearse, study
-        from cochef.web.store import Store, holds_study
+        from cochef.web.store import StudyStore, holds_study
 
-        numbers = (*(() if self.real_time else rehearse.QUICK), *self.set)
+        numbers = self.set if self.real_time else (*rehearse.QUICK, *self.set)
         found = study.with_numbers(study.get(self.study), numbers)
         wanted = len(found.layouts) * found.numbers.participants_per_layout
         number = wanted if self.participants is None else self.participants
         if not 1 <= number <= wanted:
             raise InputError(f"participants is {number}; this study takes 1 to {wanted}")
         if holds_study(self.database):
-            raise InputError(f"{self.database} holds a study already; give an empty database for a rehearsal")
+            raise InputError(
+                f"{self.database} holds a study already; give an empty database for a rehearsal"
+            )
         console = Console(highlight=False, soft_wrap=True)
         with console.status("getting ready"):
-            rehearse.practise(found)
+            rehearse.compile_bots(found)
         port = rehearse.free_port()
         with (
             rehearse.server(self.study, self.database, port, numbers, capacity=max(64, number)),
             console.status(f"{number} simulated participants take part"),
         ):
-            diaries = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, number))
-        store = Store.existing(self.database)
+            transcripts = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, number))
+        store = StudyStore.existing(self.database)
         with console.status("comparing"):
-            problems = rehearse.problems(store, diaries)
-        scores = [score for diary in diaries for score in diary.scores.values()]
-        ticks = sum(len(shown) for diary in diaries for shown in diary.actions.values())
+            problems = rehearse.problems(store, transcripts)
+        scores = [score for transcript in transcripts for score in transcript.scores.values()]
+        ticks = sum(
+            len(shown) for transcript in transcripts for shown in transcript.actions.values()
+        )
         store.close()
         for problem in problems:
-            console.print(problem, markup=False)
-        console.print(
-            f"{number} participants, {len(scores)} games, mean score {sum(scores) / len(scores):.1f}, {ticks} ticks: "
-            + (f"{len(problems)} problems" if problems else "balanced, complete, and every game replays to its score")
+            print_line(problem)
+        mean = sum(scores) / len(scores)
+        verdict = "balanced, complete, and every game replays to its score"
+        if problems:
+            verdict = f"{len(problems)} problems"
+        print_line(
+            f"{number} participants, {len(scores)} games, mean score {mean:.1f}, "
+            f"{ticks} ticks: {verdict}"
         )
         return 1 if problems else 0
 
 
 @dataclass
-class Analyse:
-    """Report what a study found: preferences, scores, behaviour and comments, as HTML, Markdown, CSV and figures."""
+class AnalyseStudy:
+    """Report what a study found: preferences, scores, behaviour and comments.
 
-    database: str = DATABASE
-    """The study's database."""
+    The report comes as HTML, Markdown, CSV and figures.
+    """
+
+    database: StudyDatabase = DATABASE
     out: Path = Path("out/study")
     """Directory for the report."""
 
@@ -205,25 +230,25 @@ class Analyse:
         """Analyse and write."""
         _installed()
         from cochef.web import report
-        from cochef.web.store import Store
+        from cochef.web.store import StudyStore
 
         claim_directory(self.out)
-        store = Store.existing(self.database)
+        store = StudyStore.existing(self.database)
         with Console(stderr=True).status("replaying and analysing"):
             names = report.write(store, self.out)
         store.close()
-        Console(highlight=False, soft_wrap=True).print(
-            f"{len(names)} files; read {self.out / 'report.html'}", markup=False
-        )
+        print_line(f"{len(names)} files; read {self.out / 'report.html'}")
         return 0
 
 
 @dataclass
-class Export:
-    """Write all data of a study as CSV, Parquet and JSON lines, with a dictionary; nothing tells who people are."""
+class ExportStudy:
+    """Write all data of a study as CSV, Parquet and JSON lines, with a dictionary.
 
-    database: str = DATABASE
-    """The study's database."""
+    Nothing in it tells who people are.
+    """
+
+    database: StudyDatabase = DATABASE
     out: Path = Path("out/study-data")
     """Directory for the files."""
 
@@ -231,51 +256,31 @@ class Export:
         """Export."""
         _installed()
         from cochef.web import export
-        from cochef.web.store import Store
+        from cochef.web.store import StudyStore
 
         claim_directory(self.out)
-        store = Store.existing(self.database)
+        store = StudyStore.existing(self.database)
         names = export.write(store, self.out)
         store.close()
-        Console(highlight=False, soft_wrap=True).print(f"{len(names)} files in {self.out}", markup=False)
+        print_line(f"{len(names)} files in {self.out}")
         return 0
 
 
 @dataclass
-class Withdraw:
+class WithdrawParticipant:
     """Delete everything that is stored about a participant."""
 
     participant: Annotated[int, tyro.conf.Positional]
     """The participant's number, as on the experimenter's page and in exports."""
-    database: str = DATABASE
-    """The study's database."""
+    database: StudyDatabase = DATABASE
 
     def run(self) -> int:
         """Delete."""
         _installed()
-        from cochef.web.store import Store
+        from cochef.web.store import StudyStore
 
-        store = Store.existing(self.database)
+        store = StudyStore.existing(self.database)
         store.withdraw(self.participant)
         store.close()
-        Console(highlight=False).print(f"nothing of participant {self.participant} is stored any more")
+        print_line(f"nothing of participant {self.participant} is stored any more")
         return 0
-
-
-@dataclass
-class StudyCommand:
-    """A study with people in the browser: check its file, rehearse it, run it, analyse it."""
-
-    action: (
-        Annotated[Check, tyro.conf.subcommand("check")]
-        | Annotated[Serve, tyro.conf.subcommand("serve")]
-        | Annotated[Invite, tyro.conf.subcommand("invite")]
-        | Annotated[Rehearse, tyro.conf.subcommand("rehearse")]
-        | Annotated[Analyse, tyro.conf.subcommand("analyse")]
-        | Annotated[Export, tyro.conf.subcommand("export")]
-        | Annotated[Withdraw, tyro.conf.subcommand("withdraw")]
-    )
-
-    def run(self) -> int:
-        """Do what was asked."""
-        return self.action.run()

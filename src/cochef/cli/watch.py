@@ -13,7 +13,8 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from cochef.cli.seeds import check_seed
+from cochef.cli.arguments import LayoutName, check_ending, check_seed
+from cochef.cli.output import print_line
 from cochef.errors import InputError
 from cochef.files import write_whole
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from cochef.kitchen.layout import Layout
     from cochef.kitchen.render import Moment
-    from cochef.rollout import Trajectory
+    from cochef.kitchen.trajectories import Trajectory
 
 RECORDING = ".jsonl"
 ENDINGS = (".gif", ".mp4", ".png", RECORDING)
@@ -46,8 +47,7 @@ _STYLES = {
 class Watch:
     """Watch two agents play an episode, live in the terminal or as a picture or film in a file."""
 
-    layout: str = "coordination_ring"
-    """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
+    layout: LayoutName = "coordination_ring"
 
     agents: tuple[str, str] = ("random", "random")
     """Who plays chef 1 and chef 2: names such as random, stay or script:delivery."""
@@ -62,10 +62,11 @@ class Watch:
     """Steps a second."""
 
     out: Path | None = None
-    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state, .jsonl for `cochef replay`."""
+    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state, .jsonl for
+    `cochef replay`."""
 
     tile_size: int = 64
-    """Pixels that a cell of the kitchen takes in the file."""
+    """Pixels that a cell of the layout takes in the file."""
 
     def run(self) -> int:
         """Play the episode and show it."""
@@ -73,31 +74,34 @@ class Watch:
         from cochef.kitchen import layouts, render
 
         layout = layouts.get(self.layout)
-        recording = play(layout, self.agents, self.seed)
-        moments = islice(render.moments(recording), None if self.steps is None else self.steps + 1)
-        if self.out is not None and self.out.suffix.lower() == RECORDING:
-            write_recording(layout, recording, self)
-        elif self.out is not None:
-            write(layout, moments, self.out, self.speed, self.tile_size)
-        else:
+        trajectory = play(layout, self.agents, self.seed)
+        shown = None if self.steps is None else self.steps + 1
+        moments = islice(render.moments(trajectory), shown)
+        if self.out is None:
             show(layout, moments, self.agents, self.speed)
-        if self.out is not None:
-            Console(highlight=False, soft_wrap=True).print(f"written: {self.out}", markup=False)
+            return 0
+        if self.out.suffix.lower() == RECORDING:
+            write_recording(self.out, layout, trajectory, self)
+        else:
+            write(self.out, layout, moments, self.speed, self.tile_size)
+        print_line(f"written: {self.out}")
         return 0
 
     def _check(self) -> None:
-        """Complain about what cannot be used before any work is done."""
+        """Refuse what cannot be used before any work is done."""
         check_seed(self.seed)
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps {self.steps}; allowed: 1 and more")
         if not 0 < self.speed <= MAX_SPEED:
-            raise InputError(f"speed {self.speed:g}; allowed: above 0, up to {MAX_SPEED} steps a second")
-        if self.out is not None and self.out.suffix.lower() not in ENDINGS:
-            raise InputError(f"unknown ending of {str(self.out)!r}; known: {', '.join(ENDINGS)}")
+            raise InputError(
+                f"speed {self.speed:g}; allowed: above 0, up to {MAX_SPEED} steps a second"
+            )
+        if self.out is not None:
+            check_ending(self.out, ENDINGS)
 
 
 def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
-    """An episode that these agents play."""
+    """Let these agents play an episode."""
     import jax
 
     from cochef.agents.names import load
@@ -107,26 +111,29 @@ def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
     return record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1)
 
 
-def write_recording(layout: "Layout", recording: "Trajectory", asked: Watch) -> None:
+def write_recording(path: Path, layout: "Layout", trajectory: "Trajectory", asked: Watch) -> None:
     """Write the episode, or its first steps, as a line that `cochef replay` reads."""
     import jax
 
     from cochef.kitchen import episodes
 
-    assert asked.out is not None
-    played = jax.device_get(recording)
-    states = jax.tree.map(lambda leaf: leaf[1 : None if asked.steps is None else asked.steps + 1, 0], played.states)
-    actions, outcomes = jax.tree.map(lambda leaf: leaf[: asked.steps, 0], (played.actions, played.outcomes))
-    line = episodes.write_line(layout, states, actions, outcomes, pair=list(asked.agents), seed=asked.seed)
-    write_whole(asked.out, (line + "\n").encode())
+    episode = jax.device_get(trajectory).of_kitchen(0)
+    if asked.steps is not None:
+        episode = episode.first(asked.steps)
+    line = episodes.write_line(layout, episode, pair=list(asked.agents), seed=asked.seed)
+    write_whole(path, (line + "\n").encode())
 
 
-def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: float, tile_size: int) -> None:
+def write(
+    path: Path, layout: "Layout", moments: Iterator["Moment"], speed: float, tile_size: int
+) -> None:
     """Write the moments in the form that the file's ending asks for."""
     from cochef.kitchen.render import render_state, save_gif, save_mp4, save_png
 
     def picture(moment: "Moment") -> "Image":
-        return render_state(layout, moment.state, score=moment.score, wants=moment.wants, tile_size=tile_size)
+        return render_state(
+            layout, moment.state, score=moment.score, wants=moment.wants, tile_size=tile_size
+        )
 
     match path.suffix.lower():
         case ".gif":
@@ -138,34 +145,44 @@ def write(layout: "Layout", moments: Iterator["Moment"], path: Path, speed: floa
             save_png(picture(last), path)
 
 
-def show(layout: "Layout", moments: Iterator["Moment"], agents: tuple[str, str], speed: float) -> None:
-    """Play the moments in the terminal until they end or Ctrl-C; only the last one if the output goes elsewhere."""
+def show(
+    layout: "Layout", moments: Iterator["Moment"], agents: tuple[str, str], speed: float
+) -> None:
+    """Play the moments in the terminal until they end or Ctrl-C.
+
+    If the output goes elsewhere, only the last one is printed.
+    """
     console = Console(highlight=False)
     if not console.is_terminal:
         *_, last = moments
-        console.print(view(layout, last, agents))
+        console.print(draw_moment(layout, last, agents))
         return
     with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:
         for moment in moments:
-            live.update(view(layout, moment, agents), refresh=True)
+            live.update(draw_moment(layout, moment, agents), refresh=True)
             time.sleep(1 / speed)
 
 
-def view(layout: "Layout", moment: "Moment", agents: tuple[str, str]) -> Panel:
-    """A moment as text in colour: the kitchen, the score and the time, what each chef holds and wants."""
+def draw_moment(layout: "Layout", moment: "Moment", agents: tuple[str, str]) -> Panel:
+    """Draw a moment as text in colour: kitchen, score, time, what the chefs hold and want."""
     from cochef.kitchen.text import draw, to_json
 
     data = to_json(layout, moment.state)
     lines = [_coloured(line) for line in draw(layout, moment.state).splitlines()]
-    lines.append(Text(f"\nscore {moment.score:g}   time {data['t']} / {layout.horizon}", style="bold"))
-    for seat, (chef, agent, wish) in enumerate(zip(data["chefs"], agents, moment.wants, strict=True)):
-        wants = f", wants {wish}" if wish else ""
-        lines.append(Text(f"chef {seat + 1} ({agent}) holds {chef[3] or 'nothing'}{wants}", style=_CHEFS[seat]))
+    score = f"score {moment.score:g}   time {data['t']} / {layout.horizon}"
+    lines.append(Text(f"\n{score}", style="bold"))
+    for seat, agent in enumerate(agents):
+        *_, held = data["chefs"][seat]
+        wanted = moment.wants[seat]
+        text = f"chef {seat + 1} ({agent}) holds {held or 'nothing'}"
+        if wanted:
+            text += f", wants {wanted}"
+        lines.append(Text(text, style=_CHEFS[seat]))
     return Panel(Group(*lines), title=layout.name, expand=False, padding=(1, 2))
 
 
 def _coloured(line: str) -> Text:
-    """A line of the text drawing, its cells in the colours of what stands there."""
+    """Colour a line of the text drawing by what stands in its cells."""
     text = Text(line)
     for start in range(0, len(line), _CELL):
         cell = line[start : start + _CELL].rstrip()

@@ -1,1 +1,1 @@
-"""Other simulators of the game. Each module is a program for an environment of its own; see `service`."""
+"""Simulators and learners of others: each module is a program for an environment of its own."""

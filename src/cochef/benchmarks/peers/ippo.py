@@ -1,10 +1,11 @@
 """JaxMARL's feed-forward IPPO on its own Overcooked, with its own defaults.
 
-The package comes without its baselines, so the algorithm is written anew after `baselines/IPPO/ippo_ff_overcooked.py`
-(FLAIROx/JaxMARL, 428e054) and `config/ippo_ff_overcooked.yaml` (977191a): one actor and one critic of 2 x 64 tanh units
-for both chefs, on the flattened planes. Each chef is paid the task reward of both and its own shaping, which is
-annealed. The original compiles all its updates into one program and reports each to wandb; here a program does a few
-updates, so that learning can stop at a target, and nothing is reported.
+The package comes without its baselines, so the algorithm is written anew after
+`baselines/IPPO/ippo_ff_overcooked.py` (FLAIROx/JaxMARL, 428e054) and
+`config/ippo_ff_overcooked.yaml` (977191a): one actor and one critic of 2 x 64 tanh units for both
+chefs, on the flattened planes. Each chef is paid the task reward of both and its own shaped reward,
+which is annealed. The original compiles all its updates into one program and reports each to wandb;
+here a program does a few updates, so that learning can stop at a target, and nothing is reported.
 """
 
 import importlib
@@ -27,28 +28,28 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from cochef.benchmarks.peers.jaxmarl import CHEFS, overcooked
-from cochef.benchmarks.peers.service import EPISODES, Learnt, serve
+from cochef.benchmarks.peers.service import EPISODES, LearningTime, serve
 from cochef.errors import InputError
 
 CHUNK = 4  # updates of one program, after which the returns are looked at
 
-Weights = Any  # a tree of arrays
-Game = Any  # reset and step as in JaxMARL, with what its LogWrapper tells
+IppoParams = Any  # a tree of arrays
+JaxmarlEnv = Any  # reset and step as in JaxMARL, with the info of its LogWrapper
 
 
 @dataclass(frozen=True)
-class Settings:
+class IppoConfig:
     """The defaults of the original."""
 
     kitchens: int = 16
     steps: int = 128  # of a kitchen from one update to the next
     total_steps: int = 5_000_000  # of all kitchens; the learning rate falls to 0 over them
-    shaping_steps: int = 2_500_000  # of all kitchens; the weight of the shaping falls from 1 to 0 over them
+    shaping_steps: int = 2_500_000  # of all kitchens; the shaped reward fades out over them
     epochs: int = 4
     minibatches: int = 4
     learning_rate: float = 2.5e-4
     discount: float = 0.99
-    trace: float = 0.95  # lambda of the generalised advantage estimate
+    gae_lambda: float = 0.95
     clip: float = 0.2
     entropy_weight: float = 0.01
     value_weight: float = 0.5
@@ -62,67 +63,75 @@ class Settings:
     def optimiser(self) -> optax.GradientTransformation:
         """Adam on clipped gradients; the learning rate changes once an update."""
         updates = self.total_steps // self.update_steps
+        gradient_steps = self.epochs * self.minibatches  # of an update
 
         def rate(count: ArrayLike) -> Array:
-            return self.learning_rate * (1 - jnp.asarray(count) // (self.epochs * self.minibatches) / updates)
+            return self.learning_rate * (1 - jnp.asarray(count) // gradient_steps / updates)
 
-        return optax.chain(optax.clip_by_global_norm(self.gradient_norm), optax.adam(rate, eps=1e-5))
+        clipping = optax.clip_by_global_norm(self.gradient_norm)
+        return optax.chain(clipping, optax.adam(rate, eps=1e-5))
 
 
 @dataclass(frozen=True)
-class Network:
-    """How its weights begin, and how views become the logits of actions and values."""
+class IppoNetwork:
+    """How parameters begin, and how observations become the logits of actions and values."""
 
-    init: Callable[[Key[Array, ""], Shaped[Array, " view"]], Weights]
-    apply: Callable[[Weights, Shaped[Array, "rows view"]], tuple[Float[Array, "rows actions"], Float[Array, " rows"]]]
+    init: Callable[[Key[Array, ""], Shaped[Array, " observation"]], IppoParams]
+    apply: Callable[
+        [IppoParams, Shaped[Array, "rows observation"]],
+        tuple[Float[Array, "rows actions"], Float[Array, " rows"]],
+    ]
 
 
-class Learner(NamedTuple):
+class RunnerState(NamedTuple):
     """All that an update changes."""
 
-    weights: Weights
-    optimiser: optax.OptState
-    games: Any
-    views: Mapping[str, Array]
+    params: IppoParams
+    opt_state: optax.OptState
+    env_states: Any
+    observations: Mapping[str, Array]
     updates: Int[Array, ""]
     key: Key[Array, ""]
 
 
-class Experience(NamedTuple):
-    """What the chefs of all kitchens saw, did and got; collected, it has time before rows."""
+class IppoTransition(NamedTuple):
+    """What the chefs of all kitchens observed, did and got; a rollout has time before rows."""
 
-    views: Shaped[Array, "*T rows view"]
+    observations: Shaped[Array, "*T rows observation"]
     actions: Int[Array, "*T rows"]
-    likelihoods: Float[Array, "*T rows"]
+    log_probs: Float[Array, "*T rows"]
     values: Float[Array, "*T rows"]
     rewards: Float[Array, "*T rows"]
-    overs: Bool[Array, "*T rows"]
+    dones: Bool[Array, "*T rows"]
 
 
-class Ended(NamedTuple):
+class FinishedEpisodes(NamedTuple):
     """Which kitchens' episodes ended, and the task return of the last that did."""
 
-    overs: Bool[Array, "*T kitchens"]
+    dones: Bool[Array, "*T kitchens"]
     returns: Float[Array, "*T kitchens"]
 
 
 class IPPO:
-    """The algorithm in a game, compiled."""
+    """The algorithm in an environment, compiled."""
 
-    def __init__(self, game: Game, network: Network, settings: Settings) -> None:
-        """Ready to be measured."""
-        self._game, self._network, self._settings = game, network, settings
-        self._optimiser = settings.optimiser()
+    def __init__(self, env: JaxmarlEnv, network: IppoNetwork, config: IppoConfig) -> None:
+        """Compile it."""
+        self._env = env
+        self._network = network
+        self._config = config
+        self._optimiser = config.optimiser()
         begun = time.perf_counter()
         self._begin, self._proceed = self._compile()
         self._compile_seconds = time.perf_counter() - begun
 
     def rate(self, seconds: float) -> float:
         """Kitchen steps a second with all learning, over at least so many seconds."""
-        learner = jax.block_until_ready(self._begin(jax.random.key(0)))
-        calls, begun = 0, time.perf_counter()
+        runner = jax.block_until_ready(self._begin(jax.random.key(0)))
+        calls = 0
+        begun = time.perf_counter()
         while calls == 0 or time.perf_counter() - begun < seconds:
-            learner, _ = jax.block_until_ready(self._proceed(learner))
+            runner, _ = jax.block_until_ready(self._proceed(runner))
             calls += 1
         return calls * self._chunk_steps / (time.perf_counter() - begun)
 
@@ -133,114 +142,166 @@ class IPPO:
         self._compile()
         return time.perf_counter() - begun
 
-    def learn(self, seed: int, target: float, most: int) -> Learnt:
-        """Learn until the mean task return reaches the target, or until so many steps or the total are done."""
+    def learn(self, seed: int, target: float, most: int) -> LearningTime:
+        """Learn until the mean task return reaches the target, or the steps allowed are done."""
         if most < self._chunk_steps:
-            raise InputError(f"at most {most} steps to learn; it takes at least {self._chunk_steps}")
+            raise InputError(
+                f"at most {most} steps to learn; it takes at least {self._chunk_steps}"
+            )
         returns: deque[float] = deque(maxlen=EPISODES)
+        steps = 0
+        mean = None
+        reached = False
         begun = time.perf_counter()
-        learner, steps, mean, reached = self._begin(jax.random.key(seed)), 0, None, False
-        while not reached and steps + self._chunk_steps <= min(most, self._settings.total_steps):
-            learner, ended = self._proceed(learner)
+        runner = self._begin(jax.random.key(seed))
+        while not reached and steps + self._chunk_steps <= min(most, self._config.total_steps):
+            runner, finished = self._proceed(runner)
             steps += self._chunk_steps
-            returns.extend(np.asarray(ended.returns)[np.asarray(ended.overs)].tolist())
+            returns.extend(np.asarray(finished.returns)[np.asarray(finished.dones)].tolist())
             mean = statistics.fmean(returns) if len(returns) == EPISODES else None
             reached = mean is not None and mean >= target
-        return Learnt(reached, mean, steps, time.perf_counter() - begun, self._compile_seconds)
+        seconds = time.perf_counter() - begun
+        return LearningTime(reached, mean, steps, seconds, self._compile_seconds)
 
     @property
     def _chunk_steps(self) -> int:
-        return CHUNK * self._settings.update_steps
+        return CHUNK * self._config.update_steps
 
-    def _compile(self) -> tuple[Callable[[Key[Array, ""]], Learner], Callable[[Learner], tuple[Learner, Ended]]]:
-        begin = jax.jit(self._start).lower(jax.random.key(0)).compile()
-        proceed = jax.jit(self._chunk).lower(jax.eval_shape(self._start, jax.random.key(0))).compile()
+    def _compile(
+        self,
+    ) -> tuple[
+        Callable[[Key[Array, ""]], RunnerState],
+        Callable[[RunnerState], tuple[RunnerState, FinishedEpisodes]],
+    ]:
+        key = jax.random.key(0)
+        begin = jax.jit(self._start).lower(key).compile()
+        proceed = jax.jit(self._chunk).lower(jax.eval_shape(self._start, key)).compile()
         return begin, proceed
 
-    def _start(self, key: Key[Array, ""]) -> Learner:
-        key, key_network, key_games = jax.random.split(key, 3)
-        views, games = jax.vmap(self._game.reset)(jax.random.split(key_games, self._settings.kitchens))
-        weights = self._network.init(key_network, _flat(views)[0])
-        return Learner(weights, self._optimiser.init(weights), games, views, jnp.int32(0), key)
+    def _start(self, key: Key[Array, ""]) -> RunnerState:
+        key, key_network, key_envs = jax.random.split(key, 3)
+        keys = jax.random.split(key_envs, self._config.kitchens)
+        observations, env_states = jax.vmap(self._env.reset)(keys)
+        params = self._network.init(key_network, _flat(observations)[0])
+        opt_state = self._optimiser.init(params)
+        return RunnerState(params, opt_state, env_states, observations, jnp.int32(0), key)
 
-    def _chunk(self, learner: Learner) -> tuple[Learner, Ended]:
-        return jax.lax.scan(lambda learner, _: self._update(learner), learner, None, CHUNK)
+    def _chunk(self, runner: RunnerState) -> tuple[RunnerState, FinishedEpisodes]:
+        return jax.lax.scan(lambda runner, _: self._update(runner), runner, None, CHUNK)
 
-    def _update(self, learner: Learner) -> tuple[Learner, Ended]:
-        tick, steps = (lambda learner, _: self._tick(learner)), self._settings.steps
-        learner, (experience, ended) = jax.lax.scan(tick, learner, None, steps)
-        _, last_values = self._network.apply(learner.weights, _flat(learner.views))
-        advantages = self._advantages(experience, last_values)
-        batch = (experience, advantages, advantages + experience.values)
+    def _update(self, runner: RunnerState) -> tuple[RunnerState, FinishedEpisodes]:
+        runner, (rollout, finished) = jax.lax.scan(
+            lambda runner, _: self._env_step(runner), runner, None, self._config.steps
+        )
+        _, last_values = self._network.apply(runner.params, _flat(runner.observations))
+        advantages = self._advantages(rollout, last_values)
+        batch = (rollout, advantages, advantages + rollout.values)
         batch = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), batch)
-        key, *keys = jax.random.split(learner.key, 1 + self._settings.epochs)
-        begin = (learner.weights, learner.optimiser)
-        (weights, optimiser), _ = jax.lax.scan(lambda now, key: self._epoch(now, key, batch), begin, jnp.stack(keys))
-        learner = learner._replace(weights=weights, optimiser=optimiser, updates=learner.updates + 1, key=key)
-        return learner, ended
+        key, *keys = jax.random.split(runner.key, 1 + self._config.epochs)
+        begin = (runner.params, runner.opt_state)
+        (params, opt_state), _ = jax.lax.scan(
+            lambda now, key: self._epoch(now, key, batch), begin, jnp.stack(keys)
+        )
+        runner = runner._replace(
+            params=params, opt_state=opt_state, updates=runner.updates + 1, key=key
+        )
+        return runner, finished
 
-    def _tick(self, learner: Learner) -> tuple[Learner, tuple[Experience, Ended]]:
-        key, key_act, key_step = jax.random.split(learner.key, 3)
-        seen = _flat(learner.views)
-        logits, values = self._network.apply(learner.weights, seen)
+    def _env_step(
+        self, runner: RunnerState
+    ) -> tuple[RunnerState, tuple[IppoTransition, FinishedEpisodes]]:
+        key, key_act, key_step = jax.random.split(runner.key, 3)
+        observed = _flat(runner.observations)
+        logits, values = self._network.apply(runner.params, observed)
         actions = jax.random.categorical(key_act, logits)
-        views, games, rewards, overs, told = jax.vmap(self._game.step)(
-            jax.random.split(key_step, self._settings.kitchens),
-            learner.games,
+        observations, env_states, task_rewards, dones, info = jax.vmap(self._env.step)(
+            jax.random.split(key_step, self._config.kitchens),
+            runner.env_states,
             dict(zip(CHEFS, jnp.split(actions, len(CHEFS)), strict=True)),
         )
-        done = learner.updates * self._settings.update_steps / self._settings.shaping_steps
-        paid = _rows(rewards) + _rows(told["shaped_reward"]) * (1 - jnp.minimum(done, 1))
-        likelihoods = _likelihoods(logits, actions)
-        experience = Experience(seen, actions, likelihoods, values, paid, _rows(overs))
-        ended = Ended(told["returned_episode"][:, 0], told["returned_episode_returns"][:, 0])
-        return learner._replace(games=games, views=views, key=key), (experience, ended)
+        annealed = runner.updates * self._config.update_steps / self._config.shaping_steps
+        shaped_rewards = _rows(info["shaped_reward"]) * (1 - jnp.minimum(annealed, 1))
+        transition = IppoTransition(
+            observations=observed,
+            actions=actions,
+            log_probs=_log_probs(logits, actions),
+            values=values,
+            rewards=_rows(task_rewards) + shaped_rewards,
+            dones=_rows(dones),
+        )
+        # Both chefs have the same task return, so the first one's is enough.
+        finished = FinishedEpisodes(
+            info["returned_episode"][:, 0], info["returned_episode_returns"][:, 0]
+        )
+        runner = runner._replace(env_states=env_states, observations=observations, key=key)
+        return runner, (transition, finished)
 
-    def _advantages(self, experience: Experience, last_values: Float[Array, " rows"]) -> Float[Array, "T rows"]:
-        discount, trace = self._settings.discount, self._settings.trace
+    def _advantages(
+        self, rollout: IppoTransition, last_values: Float[Array, " rows"]
+    ) -> Float[Array, "T rows"]:
+        discount = self._config.discount
+        gae_lambda = self._config.gae_lambda
 
-        def back(after: tuple[Array, Array], now: Experience) -> tuple[tuple[Array, Array], Array]:
+        def back(
+            after: tuple[Array, Array], now: IppoTransition
+        ) -> tuple[tuple[Array, Array], Array]:
             advantage, value = after
-            goes_on = 1 - now.overs
-            surprise = now.rewards + discount * value * goes_on - now.values
-            advantage = surprise + discount * trace * goes_on * advantage
+            goes_on = 1 - now.dones
+            td_error = now.rewards + discount * value * goes_on - now.values
+            advantage = td_error + discount * gae_lambda * goes_on * advantage
             return (advantage, now.values), advantage
 
         last = (jnp.zeros_like(last_values), last_values)
-        return jax.lax.scan(back, last, experience, reverse=True, unroll=16)[1]
+        return jax.lax.scan(back, last, rollout, reverse=True, unroll=16)[1]
 
-    def _epoch(self, now: tuple[Weights, Any], key: Key[Array, ""], batch: Any) -> tuple[tuple[Weights, Any], None]:  # noqa: ANN401
+    def _epoch(
+        self,
+        now: tuple[IppoParams, Any],
+        key: Key[Array, ""],
+        batch: Any,  # noqa: ANN401
+    ) -> tuple[tuple[IppoParams, Any], None]:
         order = jax.random.permutation(key, len(batch[1]))
         shuffled = jax.tree.map(lambda leaf: jnp.take(leaf, order, axis=0), batch)
-        parts = jax.tree.map(lambda leaf: leaf.reshape(self._settings.minibatches, -1, *leaf.shape[1:]), shuffled)
+        minibatches = jax.tree.map(
+            lambda leaf: leaf.reshape(self._config.minibatches, -1, *leaf.shape[1:]), shuffled
+        )
 
-        def improve(now: tuple[Weights, Any], part: Any) -> tuple[tuple[Weights, Any], None]:  # noqa: ANN401
-            weights, optimiser = now
-            changes, optimiser = self._optimiser.update(jax.grad(self._loss)(weights, *part), optimiser, weights)
-            return (optax.apply_updates(weights, changes), optimiser), None
+        def improve(
+            now: tuple[IppoParams, Any],
+            minibatch: Any,  # noqa: ANN401
+        ) -> tuple[tuple[IppoParams, Any], None]:
+            params, opt_state = now
+            gradients = jax.grad(self._loss)(params, *minibatch)
+            updates, opt_state = self._optimiser.update(gradients, opt_state, params)
+            return (optax.apply_updates(params, updates), opt_state), None
 
-        return jax.lax.scan(improve, now, parts)
+        return jax.lax.scan(improve, now, minibatches)
 
     def _loss(
         self,
-        weights: Weights,
-        experience: Experience,
+        params: IppoParams,
+        rollout: IppoTransition,
         advantages: Float[Array, " rows"],
         targets: Float[Array, " rows"],
     ) -> Float[Array, ""]:
-        clip = self._settings.clip
-        logits, values = self._network.apply(weights, experience.views)
-        near = experience.values + (values - experience.values).clip(-clip, clip)
-        value_loss = 0.5 * jnp.maximum((values - targets) ** 2, (near - targets) ** 2).mean()
-        ratio = jnp.exp(_likelihoods(logits, experience.actions) - experience.likelihoods)
-        gains = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        actor_loss = -jnp.minimum(ratio * gains, ratio.clip(1 - clip, 1 + clip) * gains).mean()
+        clip = self._config.clip
+        logits, values = self._network.apply(params, rollout.observations)
+        clipped = rollout.values + (values - rollout.values).clip(-clip, clip)
+        value_loss = 0.5 * jnp.maximum((values - targets) ** 2, (clipped - targets) ** 2).mean()
+        ratio = jnp.exp(_log_probs(logits, rollout.actions) - rollout.log_probs)
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        clipped_ratio = ratio.clip(1 - clip, 1 + clip)
+        actor_loss = -jnp.minimum(ratio * advantages, clipped_ratio * advantages).mean()
         entropy = -(jax.nn.softmax(logits) * jax.nn.log_softmax(logits)).sum(-1).mean()
-        return actor_loss + self._settings.value_weight * value_loss - self._settings.entropy_weight * entropy
+        return (
+            actor_loss
+            + self._config.value_weight * value_loss
+            - self._config.entropy_weight * entropy
+        )
 
 
 def main(rows: list[str], **_: object) -> None:
-    """Measure it in this kitchen, always with its own number of kitchens."""
+    """Serve measurements in this layout, always with the original's number of kitchens."""
     jax.config.update("jax_enable_compilation_cache", False)
     # The module of the wrapper also names two classes of gymnax, which is large and of no use here.
     spaces = ModuleType("gymnax.environments.spaces")
@@ -248,29 +309,38 @@ def main(rows: list[str], **_: object) -> None:
     sys.modules[spaces.__name__] = spaces
     with warnings.catch_warnings(action="ignore"):
         wrappers = importlib.import_module("jaxmarl.wrappers.baselines")
-    game = wrappers.LogWrapper(overcooked(rows))
-    serve({"JaxMARL's IPPO": IPPO(game, _network(game.num_actions), Settings())})
+    env = wrappers.LogWrapper(overcooked(rows))
+    serve({"JaxMARL's IPPO": IPPO(env, _network(env.num_actions), IppoConfig())})
 
 
-def _network(actions: int) -> Network:
-    """The original's: an actor and a critic apart, with orthogonal weights and no bias to begin with."""
+def _network(actions: int) -> IppoNetwork:
+    """The original's: an actor and a critic apart, with orthogonal weights and no bias at first."""
     linen = importlib.import_module("flax.linen")
 
+    def dense(size: int, scale: float) -> Any:  # noqa: ANN401
+        return linen.Dense(size, kernel_init=jax.nn.initializers.orthogonal(scale))
+
     def layers(outputs: int, last_scale: float) -> Any:  # noqa: ANN401
-        sizes = ((64, np.sqrt(2)), (64, np.sqrt(2)), (outputs, last_scale))
-        first, second, last = (linen.Dense(n, kernel_init=jax.nn.initializers.orthogonal(scale)) for n, scale in sizes)
+        first = dense(64, np.sqrt(2))
+        second = dense(64, np.sqrt(2))
+        last = dense(outputs, last_scale)
         return linen.Sequential([first, linen.tanh, second, linen.tanh, last])
 
-    actor, critic = layers(actions, 0.01), layers(1, 1.0)
+    actor = layers(actions, 0.01)
+    critic = layers(1, 1.0)
 
-    def init(key: Key[Array, ""], view: Shaped[Array, " view"]) -> Weights:
+    def init(key: Key[Array, ""], observation: Shaped[Array, " observation"]) -> IppoParams:
         key_actor, key_critic = jax.random.split(key)
-        return actor.init(key_actor, view), critic.init(key_critic, view)
+        return actor.init(key_actor, observation), critic.init(key_critic, observation)
 
-    def apply(weights: Weights, views: Shaped[Array, "rows view"]) -> tuple[Array, Array]:
-        return actor.apply(weights[0], views), critic.apply(weights[1], views)[:, 0]
+    def apply(
+        params: IppoParams, observations: Shaped[Array, "rows observation"]
+    ) -> tuple[Array, Array]:
+        actor_params, critic_params = params
+        values = critic.apply(critic_params, observations)[:, 0]
+        return actor.apply(actor_params, observations), values
 
-    return Network(init, apply)
+    return IppoNetwork(init, apply)
 
 
 def _rows(by_chef: Mapping[str, Array]) -> Shaped[Array, "rows ..."]:
@@ -278,13 +348,14 @@ def _rows(by_chef: Mapping[str, Array]) -> Shaped[Array, "rows ..."]:
     return jnp.concatenate([by_chef[chef] for chef in CHEFS])
 
 
-def _flat(views: Mapping[str, Array]) -> Shaped[Array, "rows view"]:
-    rows = _rows(views)
+def _flat(observations: Mapping[str, Array]) -> Shaped[Array, "rows observation"]:
+    rows = _rows(observations)
     return rows.reshape(len(rows), -1)
 
 
-def _likelihoods(logits: Float[Array, "rows actions"], actions: Int[Array, " rows"]) -> Float[Array, " rows"]:
-    """The logarithm of how likely each action was."""
+def _log_probs(
+    logits: Float[Array, "rows actions"], actions: Int[Array, " rows"]
+) -> Float[Array, " rows"]:
     return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[:, None], axis=1)[:, 0]
 
 

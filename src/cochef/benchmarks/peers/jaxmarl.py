@@ -1,4 +1,7 @@
-"""JaxMARL's Overcooked: as its users call it, and with a given start state, which spares it drawing one a step."""
+"""JaxMARL's Overcooked: as its users call it, and with a given start state.
+
+A given start state spares it drawing one in every step.
+"""
 
 import importlib
 import json
@@ -9,7 +12,7 @@ from typing import Any
 import jax
 from jaxtyping import Array, Int, Key
 
-from cochef.benchmarks.loop import Runner, Shown, Simulator, State
+from cochef.benchmarks.loop import Simulator, SimulatorRunner, SimulatorState, StepOutput
 from cochef.benchmarks.peers.service import serve
 
 CHEFS = ("agent_0", "agent_1")
@@ -18,36 +21,43 @@ _TILES = str.maketrans({"X": "W", "D": "B", "S": "X", "1": "A", "2": "A"})
 
 
 def main(rows: list[str], kitchens: int, **_: object) -> None:
-    """Measure it in this kitchen."""
-    game = overcooked(rows)
-    start = game.reset(jax.random.key(0))[1]
+    """Serve measurements in this layout."""
+    env = overcooked(rows)
+    start = env.reset(jax.random.key(0))[1]
     serve(
         {
-            "JaxMARL": Runner(_simulator(game, None), kitchens),
-            "JaxMARL, start given": Runner(_simulator(game, start), kitchens),
+            "JaxMARL": SimulatorRunner(_simulator(env, None), kitchens),
+            "JaxMARL, start given": SimulatorRunner(_simulator(env, start), kitchens),
         }
     )
 
 
 def overcooked(rows: list[str]) -> Any:  # noqa: ANN401
-    """Its game in this kitchen."""
+    """Make JaxMARL's environment of this layout."""
     with warnings.catch_warnings(action="ignore"):
         package = importlib.import_module("jaxmarl.environments.overcooked")
-        return package.Overcooked(layout=package.layout_grid_to_dict("\n".join(row.translate(_TILES) for row in rows)))
+        grid = "\n".join(row.translate(_TILES) for row in rows)
+        return package.Overcooked(layout=package.layout_grid_to_dict(grid))
 
 
-def _simulator(game: Any, start: State | None) -> Simulator:  # noqa: ANN401
-    def begin(key: Key[Array, ""], kitchens: int) -> State:
-        return jax.vmap(game.reset)(jax.random.split(key, kitchens))[1]
+def _simulator(env: Any, start: SimulatorState | None) -> Simulator:  # noqa: ANN401
+    def reset(key: Key[Array, ""], kitchens: int) -> SimulatorState:
+        return jax.vmap(env.reset)(jax.random.split(key, kitchens))[1]
 
-    def step(key: Key[Array, ""], state: State, actions: Int[Array, "2 kitchens"]) -> tuple[State, Shown]:
-        def one(key: Key[Array, ""], state: State, actions: Int[Array, "2"]) -> tuple[State, Shown]:
-            views, state, rewards, _, told = game.step(key, state, dict(zip(CHEFS, actions, strict=True)), start)
-            return state, (views, rewards, told)
+    def step(
+        key: Key[Array, ""], state: SimulatorState, actions: Int[Array, "2 kitchens"]
+    ) -> tuple[SimulatorState, StepOutput]:
+        def one(
+            key: Key[Array, ""], state: SimulatorState, actions: Int[Array, "2"]
+        ) -> tuple[SimulatorState, StepOutput]:
+            by_chef = dict(zip(CHEFS, actions, strict=True))
+            observations, state, rewards, _, info = env.step(key, state, by_chef, start)
+            return state, (observations, rewards, info)
 
-        return jax.vmap(one, in_axes=(0, 0, 1))(jax.random.split(key, actions.shape[1]), state, actions)
+        keys = jax.random.split(key, actions.shape[1])
+        return jax.vmap(one, in_axes=(0, 0, 1))(keys, state, actions)
 
-    return Simulator(begin, step)
+    return Simulator(reset, step)
 
 
 if __name__ == "__main__":

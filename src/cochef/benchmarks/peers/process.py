@@ -1,4 +1,4 @@
-"""Peers as processes of an environment of their own, from the side that asks."""
+"""Peers run as processes of an environment of their own; this is the side that asks."""
 
 import contextlib
 import json
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import cochef
-from cochef.benchmarks.peers.service import Learnt
+from cochef.benchmarks.peers.service import LearningTime
 from cochef.errors import InputError
 
 REMEDY = "`make bench` makes one from locks/peers.txt and measures"
 
-# CoChef comes last on the path: of it a peer sees the measuring, and everything else comes from its environment.
+# CoChef comes last on the path: a peer takes only the benchmark from it, and everything else from
+# its own environment.
 _BOOT = """
 import runpy, sys
 sys.path.append(sys.argv.pop(1))
@@ -28,7 +29,7 @@ class PeerError(InputError):
 
 
 def interpreter(place: Path) -> Path:
-    """The Python of the peers' environment, given that environment or the Python itself."""
+    """Find the Python of the peers' environment, given that environment or the Python itself."""
     for python in (place / "bin" / "python", place / "Scripts" / "python.exe", place):
         if python.is_file():
             return python.absolute()
@@ -50,9 +51,9 @@ class Peer:
         """How long the step takes to compile; None where nothing is compiled."""
         return self._ask("compile_seconds")
 
-    def learn(self, seed: int, target: float, most: int) -> Learnt:
-        """Learn from scratch until the mean task return reaches the target, or for at most so many steps."""
-        return Learnt(**self._ask("learn", seed=seed, target=target, most=most))
+    def learn(self, seed: int, target: float, most: int) -> LearningTime:
+        """Learn from scratch to a mean task return, or for at most so many steps."""
+        return LearningTime(**self._ask("learn", seed=seed, target=target, most=most))
 
     def _ask(self, question: str, **arguments: int | float) -> Any:  # noqa: ANN401
         return self.process.ask({"of": self.name, "ask": question, **arguments})["answer"]
@@ -60,9 +61,10 @@ class Peer:
 
 @contextlib.contextmanager
 def running(python: Path, program: str, options: Mapping[str, Any]) -> Iterator[list[Peer]]:
-    """The simulators of a peer's program, ready to be measured; the process ends with the context."""
+    """Run a peer's program; the context gives its simulators or learners, ready to be measured."""
     with tempfile.TemporaryFile("w+") as complaints:
-        arguments = [str(Path(cochef.__file__).parents[1]), f"{__package__}.{program}", json.dumps(options)]
+        source = str(Path(cochef.__file__).parents[1])
+        arguments = [source, f"{__package__}.{program}", json.dumps(options)]
         with subprocess.Popen(
             [str(python), "-I", "-c", _BOOT, *arguments],
             stdin=subprocess.PIPE,
@@ -79,6 +81,8 @@ def running(python: Path, program: str, options: Mapping[str, Any]) -> Iterator[
 
 @dataclass(frozen=True)
 class _Process:
+    """A running program of a peer."""
+
     program: str
     child: subprocess.Popen[str]
     complaints: Any
@@ -98,4 +102,5 @@ class _Process:
         self.child.wait()
         self.complaints.seek(0)
         last = self.complaints.read().strip().splitlines()[-1:]
-        raise PeerError(f"the peer {self.program} failed ({''.join(last) or 'without a word'}); {REMEDY}")
+        reason = "".join(last) or "without a word"
+        raise PeerError(f"the peer {self.program} failed ({reason}); {REMEDY}")

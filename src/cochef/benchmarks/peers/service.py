@@ -1,9 +1,10 @@
 """What a peer's process does: it reads a question a line and answers each with a line, both JSON.
 
-A question names a contender, one of its methods, and the arguments:
+A question names something measurable, one of its methods, and the arguments:
 `{"of": name, "ask": "rate", "seconds": s}` is answered by `{"answer": kitchen steps a second}`,
-`{"of": name, "ask": "compile_seconds"}` by `{"answer": seconds}`, null where nothing is compiled, and
-`{"of": name, "ask": "learn", "seed": k, "target": r, "most": n}`, of one that learns, by `{"answer": a Learnt}`.
+`{"of": name, "ask": "compile_seconds"}` by `{"answer": seconds}`, null where nothing is compiled,
+and `{"of": name, "ask": "learn", "seed": k, "target": r, "most": n}`, of one that learns, by
+`{"answer": a LearningTime}`.
 """
 
 import json
@@ -16,8 +17,8 @@ EPISODES = 64  # the last to end, over which the return of a learner is averaged
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """How a contender's learning went until its mean task return first reached a target, or it had to stop."""
+class LearningTime:
+    """How long one seed learned until its mean task return reached a target, or it stopped."""
 
     reached: bool
     mean_return: float | None  # over the last EPISODES; None before so many ended
@@ -27,7 +28,7 @@ class Learnt:
 
 
 @runtime_checkable
-class Contender(Protocol):
+class Measurable(Protocol):
     """Something whose rate can be measured."""
 
     def rate(self, seconds: float) -> float:
@@ -35,16 +36,16 @@ class Contender(Protocol):
         ...
 
     def compile_seconds(self) -> float | None:
-        """How long the step takes to compile."""
+        """How long the step takes to compile; None where nothing is compiled."""
         ...
 
 
-def serve(contenders: Mapping[str, Contender]) -> None:
+def serve(measurables: Mapping[str, Measurable]) -> None:
     """Say who is ready, then answer until the questions end."""
-    _say({"ready": list(contenders)})
+    _say({"ready": list(measurables)})
     for line in sys.stdin:
         question = json.loads(line)
-        ask = getattr(contenders[question.pop("of")], question.pop("ask"))
+        ask = getattr(measurables[question.pop("of")], question.pop("ask"))
         _say({"answer": ask(**question)})
 
 

@@ -1,0 +1,43 @@
+"""Arguments that several commands take, and their checks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from cochef.errors import InputError
+
+MAX_SEED = 2**32 - 1  # NumPy and JAX both take it
+
+LayoutName = Annotated[
+    str,
+    tyro.conf.arg(
+        help="A layout that ships with the package (see `cochef layouts`), "
+        "or the path of a layout file."
+    ),
+]
+OwnLayout = Annotated[
+    str | None,
+    tyro.conf.arg(
+        help="The path of the layout file, if the layout does not ship with the package."
+    ),
+]
+Seed = Annotated[int, tyro.conf.arg(help="Where all randomness comes from.")]
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no generator takes."""
+    check_range("seed", seed, 0, MAX_SEED)
+
+
+def check_range(name: str, value: int, least: int, most: int) -> None:
+    """Refuse a number outside its limits."""
+    if not least <= value <= most:
+        raise InputError(f"{name} {value}; allowed: {least} to {most}")
+
+
+def check_ending(path: Path, endings: Sequence[str]) -> None:
+    """Refuse a file whose ending names no known format."""
+    if path.suffix.lower() not in endings:
+        raise InputError(f"unknown ending of {str(path)!r}; known: {', '.join(endings)}")
