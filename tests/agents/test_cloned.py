@@ -30,15 +30,15 @@ HERE, TURNED, ELSEWHERE = (
 
 def wishing(log_odds):
     """A network that wants the same whatever it sees."""
-    blank = jax.tree.map(jnp.zeros_like, cloned.Imitation((4,), jax.random.key(0)))
+    blank = jax.tree.map(jnp.zeros_like, cloned.CloneNetwork((4,), jax.random.key(0)))
     return eqx.tree_at(lambda network: network.biases[-1], blank, jnp.asarray(log_odds, jnp.float32))
 
 
 @jax.jit
 def _play(agent, states, key):
-    def tick(memory, inputs):
-        action, memory = agent.act(inputs[0], 1, memory, inputs[1])
-        return memory, action
+    def tick(carry, inputs):
+        action, carry = agent.act(inputs[0], 1, carry, inputs[1])
+        return carry, action
 
     steps = states.time.shape[0]
     return jax.lax.scan(tick, agent.begin(key), (states, jax.random.split(key, steps)))[1]
@@ -50,7 +50,7 @@ def play(agent, states, rounds=1):
 
 
 PREFERS = {USE: 6.0, STAY: 5.0, W: 4.0, E: 3.0, S: 2.0, N: 1.0}
-EAGER = cloned.Clone(wishing([PREFERS[action] for action in Action]), ROOM, greedy=True)
+EAGER = cloned.HumanClone(wishing([PREFERS[action] for action in Action]), ROOM, greedy=True)
 
 
 def test_a_clone_on_the_spot_of_its_last_three_states_does_not_do_what_it_did_there():
@@ -66,7 +66,7 @@ def test_another_facing_or_place_is_another_spot():
 
 def test_a_clone_samples_by_its_probabilities_unless_it_is_greedy():
     log_odds = np.log([0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
-    actions = play(cloned.Clone(wishing(log_odds), ROOM), [HERE, TURNED], rounds=1_000)
+    actions = play(cloned.HumanClone(wishing(log_odds), ROOM), [HERE, TURNED], rounds=1_000)
     shares = np.bincount(actions, minlength=len(Action)) / len(actions)
     assert shares == pytest.approx(np.exp(log_odds), abs=0.05)
 
@@ -76,7 +76,7 @@ def test_a_clone_ships_for_every_kitchen_that_people_played(kind):
     assert shipped.layouts_of(kind) == PLAYED
     for name in PLAYED:
         agent = load(f"{kind}:{name}", layouts.get(name))
-        assert isinstance(agent, cloned.Clone)
+        assert isinstance(agent, cloned.HumanClone)
         assert shipped.path(kind, name).stat().st_size < 100_000
 
 
@@ -84,7 +84,7 @@ def test_a_clone_ships_for_every_kitchen_that_people_played(kind):
 @pytest.mark.parametrize(("kind", "split"), [("human-proxy", Split.TEST), ("human-clone", Split.TRAIN)])
 def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_baselines(kind, split, name):
     card, _ = storage.read(shipped.path(kind, name))
-    report, config = card.about["report"], card.about["config"]
+    report, config = card.metadata["report"], card.metadata["config"]
     assert (report["layout"], report["split"]) == (name, split.value)
     assert report["examples"] == 2 * sum(len(game.actions) for game in games(name, split))
     assert tuple(config["hidden"]) == tuple(card.config["hidden"])

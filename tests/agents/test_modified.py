@@ -25,8 +25,8 @@ class Turning:
     def begin(self, key):
         return jnp.int32(0)
 
-    def act(self, state, seat, memory, key):
-        return memory % 4, memory + 1
+    def act(self, state, seat, carry, key):
+        return carry % 4, carry + 1
 
 
 @jax.jit
@@ -36,9 +36,9 @@ def actions_of(agent, keys):
     def episode(key):
         key_begin, key_act = jax.random.split(key)
 
-        def tick(memory, key_step):
-            action, memory = agent.act(start(ROOM), 0, memory, key_step)
-            return memory, action
+        def tick(carry, key_step):
+            action, carry = agent.act(start(ROOM), 0, carry, key_step)
+            return carry, action
 
         return jax.lax.scan(tick, agent.begin(key_begin), jax.random.split(key_act, STEPS))[1]
 

@@ -21,7 +21,7 @@ ROOM = layouts.get("cramped_room")
 def agent_file(tmp_path):
     """An agent of the room, saved where the path is full of the grammar's own signs."""
     path = tmp_path / "0.5*a+b@c=1;d" / "agent.safetensors"
-    network = cloned.Imitation((4,), jax.random.key(0))
+    network = cloned.CloneNetwork((4,), jax.random.key(0))
     storage.save(path, cloned.card(ROOM, (4,), {}), network)
     return path
 
@@ -50,7 +50,7 @@ def test_weights_of_a_mixture_need_not_sum_to_one():
 
 def test_a_path_is_an_agent_with_or_without_its_ending_whatever_signs_it_holds(agent_file):
     whole = load(str(agent_file), ROOM)
-    assert isinstance(whole, cloned.Clone)
+    assert isinstance(whole, cloned.HumanClone)
     for name in (agent_file.with_suffix(""), f" {agent_file} "):
         assert eqx.tree_equal(load(str(name), ROOM), whole)
 

@@ -12,7 +12,7 @@ from cochef.agents.networks import Network, ObservationSpec, orthogonal
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.observation import PLANES
-from cochef.kitchen.random_states import scattered
+from cochef.kitchen.random_states import random_state
 
 KITCHEN = layouts.get("cramped_room")
 TIME, ROWS = 7, 3
@@ -28,7 +28,7 @@ SMALL = {
 def states():
     """Random states of a layout, kitchens last."""
     keys = jax.random.split(jax.random.key(0), TIME * ROWS)
-    return jax.vmap(lambda key: scattered(KITCHEN, key), out_axes=-1)(keys)
+    return jax.vmap(lambda key: random_state(KITCHEN, key), out_axes=-1)(keys)
 
 
 def observations(kind, states):

@@ -18,7 +18,7 @@ SMALL = NetworkConfig(hidden=(4,))
 
 
 def policy(path, number, config=SMALL, layout=LAYOUT):
-    spec = actor_critic.observation_spec(layout, config.eyes)
+    spec = actor_critic.observation_spec(layout, config.observation)
     network = actor_critic.actor(config, spec, len(Action), jax.random.key(number))
     actor_critic.save(path, layout, config, network, {})
     return storage.read(path)
@@ -90,7 +90,7 @@ def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
         (lambda table: table.update(members=[]), "it takes a list"),
         (lambda table: table.update(members=[{"name": "x"}]), "it takes a table with name"),
         (lambda table: table["members"][0].update(name="../x"), "name is '../x'"),
-        (lambda table: table["members"][0].update(returned="much"), "returned is 'much'"),
+        (lambda table: table["members"][0].update(task_return="much"), "task_return is 'much'"),
         (lambda table: table["members"][0].update(events={"delivery": None}), "events.delivery is None"),
         (lambda table: table["members"][0].update(member=1.5), "member is 1.5"),
         (lambda table: table.update(fingerprint="0"), "another kitchen"),

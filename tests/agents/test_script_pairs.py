@@ -16,7 +16,8 @@ from scipy import stats
 
 from cochef.agents.scripted import script
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import SEATS, Event
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.events import Event
 from cochef.rollout import play_episodes
 
 FIGURES = json.loads((Path(__file__).parent / "script_pairs.json").read_text("utf-8"))

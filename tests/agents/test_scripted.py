@@ -34,9 +34,9 @@ def _draws(agent, states, seat, key):
     def one(key):
         key_begin, key_act = jax.random.split(key)
 
-        def tick(memory, inputs):
-            action, memory = agent.act(inputs[0], seat, memory, inputs[1])
-            return memory, action
+        def tick(carry, inputs):
+            action, carry = agent.act(inputs[0], seat, carry, inputs[1])
+            return carry, action
 
         return jax.lax.scan(tick, agent.begin(key_begin), (states, jax.random.split(key_act, STEPS)))[1]
 

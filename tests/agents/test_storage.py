@@ -37,7 +37,7 @@ def parts(content):
 
 @pytest.fixture(scope="module")
 def network():
-    return cloned.Imitation(HIDDEN, jax.random.key(1))
+    return cloned.CloneNetwork(HIDDEN, jax.random.key(1))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def tensors(path):
 def test_a_saved_agent_comes_back_the_same_with_its_card(path, network):
     card, _ = storage.read(path)
     assert card == CARD
-    assert eqx.tree_equal(load(str(path), ROOM), cloned.Clone(network, ROOM))
+    assert eqx.tree_equal(load(str(path), ROOM), cloned.HumanClone(network, ROOM))
 
 
 def test_the_file_is_as_the_documentation_says(path, tensors):
@@ -64,8 +64,8 @@ def test_the_file_is_as_the_documentation_says(path, tensors):
 
 
 def test_saving_again_replaces_the_file_and_leaves_nothing_else_behind(path, network):
-    storage.save(path, dataclasses.replace(CARD, about={}), network)
-    assert storage.read(path)[0].about == {}
+    storage.save(path, dataclasses.replace(CARD, metadata={}), network)
+    assert storage.read(path)[0].metadata == {}
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
@@ -126,7 +126,7 @@ def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(tmp_path, tens
         (json.dumps({**vars(CARD), "kind": "oracle"}), "unknown kind of agent 'oracle'; known: clone"),
         (json.dumps({**vars(CARD), "kind": 7}), "kind in its card is 7; it takes text"),
         (json.dumps({**vars(CARD), "config": []}), r"config in its card is \[\]; it takes a table"),
-        (json.dumps({**vars(CARD), "about": "x"}), "about in its card is 'x'; it takes a table"),
+        (json.dumps({**vars(CARD), "metadata": "x"}), "metadata in its card is 'x'; it takes a table"),
         (json.dumps({**vars(CARD), "mood": "from the future"}), "its card is of another version"),
         (json.dumps({"kind": "clone"}), "its card is of another version, not with kind, layout"),
         (json.dumps({**vars(CARD), "fingerprint": "0"}), "made for another kitchen called cramped_room"),

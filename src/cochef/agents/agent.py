@@ -1,4 +1,4 @@
-"""What every agent can do, and the simplest agents."""
+"""The interface of every agent, and the two simplest agents."""
 
 from abc import abstractmethod
 from typing import Any, Protocol, runtime_checkable
@@ -16,38 +16,47 @@ Carry = Any  # a tree of arrays that an agent carries from step to step
 
 @runtime_checkable
 class Agent(Protocol):
-    """Acts for one chef in one kitchen; a rollout maps it over many. An agent is a tree of its parameters."""
+    """Acts for one chef in one kitchen; an agent is a tree of its parameters.
+
+    Rollouts map it over many kitchens.
+    """
 
     @abstractmethod
     def begin(self, key: Key[Array, ""]) -> Carry:
         """The carry an episode starts with."""
 
     @abstractmethod
-    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
+    def act(
+        self, state: State, seat: int, carry: Carry, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Carry]:
         """The action for the chef in `seat`, and the carry afterwards."""
 
 
 @pytree
 class Random:
-    """Does anything at random."""
+    """Takes a random action in every step."""
 
     def begin(self, key: Key[Array, ""]) -> Carry:
-        """Nothing to remember."""
+        """An empty carry."""
         return ()
 
-    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
-        """One of the six actions, each as likely."""
+    def act(
+        self, state: State, seat: int, carry: Carry, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Carry]:
+        """One of the six actions, all equally likely."""
         return (jax.random.bits(key) % len(Action)).astype(jnp.int32), carry
 
 
 @pytree
 class Stay:
-    """Stands still."""
+    """Stays in every step."""
 
     def begin(self, key: Key[Array, ""]) -> Carry:
-        """Nothing to remember."""
+        """An empty carry."""
         return ()
 
-    def act(self, state: State, seat: int, carry: Carry, key: Key[Array, ""]) -> tuple[Int[Array, ""], Carry]:
-        """Always stay."""
+    def act(
+        self, state: State, seat: int, carry: Carry, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Carry]:
+        """Stay."""
         return jnp.int32(Action.STAY), carry

@@ -1,4 +1,4 @@
-"""Clones of people: networks that imitate the players of recorded games (Carroll et al. 2019)."""
+"""Clones of people: networks trained on human games by behaviour cloning (Carroll et al. 2019)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,73 +20,86 @@ from cochef.pytree import pytree
 
 KIND = "clone"
 _STUCK = 3  # states on one spot after which the actions tried there are ruled out
-_NO_SPOT = -1
+_NONE = -1
 
 
-class Imitation(eqx.Module):
+class CloneNetwork(eqx.Module):
     """A small network from the 96 features to the log-odds of the six actions."""
 
     weights: tuple[Float[Array, "..."], ...]
     biases: tuple[Float[Array, "..."], ...]
 
     def __init__(self, hidden: Sequence[int], key: Key[Array, ""]) -> None:
-        """Fresh weights, of a size that keeps signals alive."""
-        sizes = [FEATURES, *hidden, len(Action)]
-        keys = jax.random.split(key, len(sizes) - 1)
+        """Initialise the weights by He's method."""
+        widths = [FEATURES, *hidden, len(Action)]
+        shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        keys = jax.random.split(key, len(shapes))
         draw = jax.nn.initializers.he_uniform()
-        self.weights = tuple(draw(k, (i, o), jnp.float32) for k, i, o in zip(keys, sizes[:-1], sizes[1:], strict=True))
-        self.biases = tuple(jnp.zeros(size) for size in sizes[1:])
+        self.weights = tuple(
+            draw(key_layer, shape, jnp.float32)
+            for key_layer, shape in zip(keys, shapes, strict=True)
+        )
+        self.biases = tuple(jnp.zeros(width) for width in widths[1:])
 
-    def __call__(self, view: Float[Array, "96"]) -> Float[Array, "6"]:
+    def __call__(self, inputs: Float[Array, "96"]) -> Float[Array, "6"]:
         """The log-odds of the actions."""
-        signal = view
+        signal = inputs
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             signal = jax.nn.relu(signal @ weight + bias)
         return signal @ self.weights[-1] + self.biases[-1]
 
 
 @pytree
-class Recent:
-    """Where the chef was in its last three states, and what it did there."""
+class RecentSteps:
+    """A clone's carry: its spots (place and facing) and actions in the last three states."""
 
     spots: Int[Array, "3"]
     actions: Int[Array, "3"]
 
 
-class Clone(eqx.Module):
-    """Acts as the imitated people would, except that it does not try the same in vain for ever."""
+class HumanClone(eqx.Module):
+    """Acts like the imitated people, but stops repeating actions that do not move it."""
 
-    network: Imitation
+    network: CloneNetwork
     layout: Layout = eqx.field(static=True)
     greedy: bool = eqx.field(static=True, default=False)
 
-    def begin(self, key: Key[Array, ""]) -> Recent:
-        """Nothing done yet."""
-        return Recent(jnp.full(_STUCK, _NO_SPOT), jnp.full(_STUCK, _NO_SPOT))
+    def begin(self, key: Key[Array, ""]) -> RecentSteps:
+        """No recent steps."""
+        return RecentSteps(jnp.full(_STUCK, _NONE), jnp.full(_STUCK, _NONE))
 
-    def act(self, state: State, seat: int, carry: Recent, key: Key[Array, ""]) -> tuple[Int[Array, ""], Recent]:
-        """An action by its probability; on the spot of the last three states, not what was done there."""
+    def act(
+        self, state: State, seat: int, carry: RecentSteps, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], RecentSteps]:
+        """Sample an action; after three states on one spot, none of those tried there."""
         logits = self.network(features(self.layout, state)[seat])
         spot = state.chefs.cell[seat] * len(Direction) + state.chefs.facing[seat]
         stuck = (carry.spots == spot).all()
         tried = (carry.actions[:, None] == jnp.arange(len(Action))).any(axis=0)
         logits = jnp.where(stuck & tried, -jnp.inf, logits)
         action = logits.argmax() if self.greedy else jax.random.categorical(key, logits)
-        shift = lambda old, new: jnp.append(old[1:], new.astype(jnp.int32))  # noqa: E731
-        return action, Recent(shift(carry.spots, spot), shift(carry.actions, action))
+        return action, RecentSteps(_append(carry.spots, spot), _append(carry.actions, action))
 
 
-def card(layout: Layout, hidden: Sequence[int], about: Mapping[str, Any]) -> storage.Card:
-    """What a clone's file says about it."""
-    return storage.Card(KIND, layout.name, layout.fingerprint, {"hidden": list(hidden)}, about)
+def _append(recent: Int[Array, "3"], newest: Int[Array, ""]) -> Int[Array, "3"]:
+    """Drop the oldest entry and append the newest."""
+    return jnp.append(recent[1:], newest.astype(jnp.int32))
 
 
-def build(card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool) -> Clone:
-    """The clone in a file that has been read."""
+def card(layout: Layout, hidden: Sequence[int], metadata: Mapping[str, Any]) -> storage.Card:
+    """The card of a clone's file."""
+    config = {"hidden": list(hidden)}
+    return storage.Card(KIND, layout.name, layout.fingerprint, config, metadata)
+
+
+def build(
+    card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool
+) -> HumanClone:
+    """Build the clone of a file that has been read."""
     hidden = card.config.get("hidden")
     try:
         check_hidden(hidden)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    skeleton = eqx.filter_eval_shape(Imitation, hidden, jax.random.key(0))
-    return Clone(storage.fill(skeleton, tensors, path), layout, greedy)
+    skeleton = eqx.filter_eval_shape(CloneNetwork, hidden, jax.random.key(0))
+    return HumanClone(storage.fill(skeleton, tensors, path), layout, greedy)

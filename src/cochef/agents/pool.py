@@ -1,11 +1,10 @@
-"""Pools on disk: the policies that an agent learns to get along with, and what is known about each.
+"""Pools on disk: the policies that an agent is trained with, and what is known about each.
 
-pool.json              the kitchen, and a table a policy: where it comes from, what it likes, what it earns and does
-NAME.safetensors       the policies, agent files like any other
+pool.json              the layout, and a table for each policy: origin, hidden reward, return, events
+NAME.safetensors       the policies, each an agent file
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,11 +13,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from cochef import validation
 from cochef.agents import storage
 from cochef.agents.actor_critic import KIND, TrainedAgent, build
 from cochef.agents.networks import Network
+from cochef.agents.storage import StoredAgent
 from cochef.errors import InputError, shown
 from cochef.files import claim_directory, read_limited, write_whole
 from cochef.kitchen import layouts
@@ -28,8 +28,6 @@ INDEX = "pool.json"
 MAX_BYTES = 16 * 1024**2
 MAX_MEMBERS = 4096
 
-AgentFile = tuple[storage.Card, Mapping[str, np.ndarray]]  # as `storage.read` gives it
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -38,19 +36,19 @@ class Member:
     """What is known about a policy of a pool."""
 
     name: str
-    method: str  # that made it
-    run: str  # the run it comes from: the beginning of its configuration's checksum
-    member: int  # its number there
+    method: str  # that trained it
+    run: str  # that it comes from: the first digits of the checksum of the run's config
+    member: int  # its number in that run's population
     level: str  # of skill: init, mid or final
-    returned: float  # mean task return of an episode with whom it was trained with
-    events: Mapping[str, float] = field(default_factory=dict)  # mean counts of an episode, those that are not 0
-    hidden: Mapping[str, float] | None = None  # what it secretly wants, if it is biased
-    sha256: str = ""  # of what is in its file
+    task_return: float  # mean of an episode with the partner it was trained with
+    events: Mapping[str, float] = field(default_factory=dict)  # mean counts, without those of 0
+    hidden_reward: Mapping[str, float] | None = None  # weights, if it is biased
+    sha256: str = ""  # checksum of its file's content
 
 
 @dataclass(frozen=True)
-class Index:
-    """What a pool says about itself."""
+class PoolIndex:
+    """The content of a pool's index file."""
 
     layout: str
     fingerprint: str
@@ -66,65 +64,67 @@ class PoolFiles:
     members: tuple[Member, ...]
 
     def path(self, member: Member) -> Path:
-        """Where the policy is."""
+        """The file of a policy."""
         return self.directory / f"{member.name}{storage.SUFFIX}"
 
-    def read(self, member: Member) -> AgentFile:
-        """The content of a policy's file, checked against the pool's own table."""
+    def read(self, member: Member) -> StoredAgent:
+        """Read a policy's file and verify it against the index."""
         path = self.path(member)
         card, tensors = storage.read(path)
         if storage.checksum(card, tensors) != member.sha256:
             raise InputError(f"{path}: not the file that {INDEX} tells of; make the pool again")
         if card.kind != KIND:
-            raise InputError(f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies")
-        storage.check_kitchen(card, self.layout, path)
+            raise InputError(
+                f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies"
+            )
+        storage.check_layout(card, self.layout, path)
         return card, tensors
 
     def load(self, member: Member) -> TrainedAgent:
-        """The policy."""
+        """Load a policy as an agent."""
         return build(*self.read(member), self.layout, self.path(member), greedy=False)
 
     def networks(self) -> Network:
-        """All policies as one network with the policies as its first axis."""
+        """All policies as one network, with the policies as the first axis of its arrays."""
         agents = [self.load(member) for member in self.members]
-        first = jax.tree.map(jnp.shape, agents[0])
+        form = _form(agents[0])
         for member, agent in zip(self.members, agents, strict=True):
-            if jax.tree.map(jnp.shape, agent) != first or agent.observation is not agents[0].observation:
+            if _form(agent) != form:
                 raise InputError(
-                    f"{self.path(member)}: a network of another form than that of {self.members[0].name}; "
-                    "the policies of a pool that is trained with have the same"
+                    f"{self.path(member)}: a network of another form than that of "
+                    f"{self.members[0].name}; the policies of a pool that is trained with "
+                    "have the same"
                 )
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(agent.network for agent in agents))
 
 
-def write(directory: Path, layout: Layout, members: Sequence[tuple[Member, AgentFile]]) -> PoolFiles:
-    """Make a pool of policies as they were read from agent files; the index is written last."""
-    names = [member.name for member, _ in members]
-    if not members or len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError(f"a pool with {f'{twice[0]!r} twice' if twice else 'nobody in it'}; it takes different names")
-    if len(members) > MAX_MEMBERS:
-        raise InputError(f"{len(members)} policies; a pool takes up to {MAX_MEMBERS}")
-    for name in names:
-        _check_name(name)
+def _form(agent: TrainedAgent) -> Any:  # noqa: ANN401
+    """Two policies can be stacked if this is equal."""
+    return agent.observation, jax.tree.map(jnp.shape, agent)
+
+
+def write(
+    directory: Path, layout: Layout, members: Sequence[tuple[Member, StoredAgent]]
+) -> PoolFiles:
+    """Write a pool of policies; the index is written last."""
+    _check_names([member.name for member, _ in members])
     claim_directory(directory)
-    kept = []
+    written = []
     for member, (card, tensors) in members:
         path = directory / f"{member.name}{storage.SUFFIX}"
-        storage.check_kitchen(card, layout, path)
+        storage.check_layout(card, layout, path)
         storage.save(path, card, tensors)
-        kept.append(replace(member, sha256=storage.checksum(card, tensors)))
-    table = {
-        "layout": layout.name,
-        "fingerprint": layout.fingerprint,
-        "members": [asdict(member) for member in kept],
-    }
-    write_whole(directory / INDEX, (json.dumps(table, indent=1) + "\n").encode())
-    return PoolFiles(directory, layout, tuple(kept))
+        written.append(replace(member, sha256=storage.checksum(card, tensors)))
+    index = PoolIndex(layout.name, layout.fingerprint, tuple(written))
+    write_whole(directory / INDEX, (json.dumps(asdict(index), indent=1) + "\n").encode())
+    return PoolFiles(directory, layout, index.members)
 
 
 def read(directory: Path, layout: Layout | None = None) -> PoolFiles:
-    """The pool in a directory; its policies are read when they are needed. Own kitchens must be given."""
+    """Open the pool in a directory; a layout that does not ship must be given.
+
+    Policies are read when they are needed.
+    """
     index = read_index(directory)
     try:
         layout = layout or layouts.get(index.layout)
@@ -135,67 +135,83 @@ def read(directory: Path, layout: Layout | None = None) -> PoolFiles:
     return PoolFiles(directory, layout, index.members)
 
 
-def read_index(directory: Path) -> Index:
-    """What a pool says about itself."""
+def read_index(directory: Path) -> PoolIndex:
+    """Read a pool's index, without its policies."""
     path = directory / INDEX
     content = read_limited(path, MAX_BYTES, "a pool (see `cochef pool list`)")
     try:
         table = json.loads(content)
-        rows, layout, fingerprint = table["members"], table["layout"], table["fingerprint"]
+        rows = table["members"]
+        layout = table["layout"]
+        fingerprint = table["fingerprint"]
         if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_MEMBERS:
             raise InputError(f"members is {shown(rows)}; it takes a list of 1 to {MAX_MEMBERS}")
-        if not isinstance(layout, str) or not isinstance(fingerprint, str):
-            raise InputError(f"the kitchen is {shown(layout)}, {shown(fingerprint)}; it takes a name and a fingerprint")
-        return Index(layout, fingerprint, tuple(_member(row) for row in rows))
+        return PoolIndex(
+            validation.text(layout, "layout"),
+            validation.text(fingerprint, "fingerprint"),
+            tuple(_member(row) for row in rows),
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: not the index of a pool ({type(error).__name__}: {error})") from error
+        raise InputError(
+            f"{path}: not the index of a pool ({type(error).__name__}: {error})"
+        ) from error
 
 
 def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:
-    """A pool of everybody in some pools of one kitchen; who has the name of somebody else gets a number."""
+    """Write a pool of all members of some pools of one layout; equal names get a number."""
     if len({pool.layout.fingerprint for pool in pools}) != 1:
-        raise InputError(
-            f"pools of {', '.join(pool.layout.name for pool in pools) or 'no'} kitchens; take one kitchen's"
-        )
-    members: list[tuple[Member, AgentFile]] = []
-    seen: set[str] = set()
+        names = ", ".join(pool.layout.name for pool in pools) or "no"
+        raise InputError(f"pools of {names} kitchens; take one kitchen's")
+    members: list[tuple[Member, StoredAgent]] = []
+    taken: set[str] = set()
     for pool in pools:
         for member in pool.members:
-            name, number = member.name, 2
-            while name in seen:
-                name, number = f"{member.name}-{number}", number + 1
-            seen.add(name)
+            name = member.name
+            number = 2
+            while name in taken:
+                name = f"{member.name}-{number}"
+                number += 1
+            taken.add(name)
             members.append((replace(member, name=name), pool.read(member)))
     return write(directory, pools[0].layout, members)
 
 
-def _member(row: Any) -> Member:  # noqa: ANN401
+def _member(row: object) -> Member:
     """A row of the index, checked."""
-    if not isinstance(row, dict) or row.keys() != set(Member.__dataclass_fields__):
-        raise InputError(f"a member is {shown(row)}; it takes a table with {', '.join(Member.__dataclass_fields__)}")
-    for name, kind in {"name": str, "method": str, "run": str, "member": int, "level": str, "sha256": str}.items():
-        if type(row[name]) is not kind:
-            raise InputError(f"{name} is {shown(row[name])}; it takes {'text' if kind is str else 'a whole number'}")
-    _check_name(row["name"])
-    hidden = row["hidden"] if row["hidden"] is None else _numbers(row["hidden"], "hidden")
-    returned, events = _number(row["returned"], "returned"), _numbers(row["events"], "events")
-    return Member(**{**row, "returned": returned, "events": events, "hidden": hidden})
+    known = Member.__dataclass_fields__
+    if not isinstance(row, dict) or row.keys() != known.keys():
+        raise InputError(f"a member is {shown(row)}; it takes a table with {', '.join(known)}")
+    hidden = row["hidden_reward"]
+    if hidden is not None:
+        hidden = validation.numbers(hidden, "hidden_reward")
+    return Member(
+        name=_checked_name(row["name"]),
+        method=validation.text(row["method"], "method"),
+        run=validation.text(row["run"], "run"),
+        member=validation.whole_number(row["member"], "member"),
+        level=validation.text(row["level"], "level"),
+        task_return=validation.number(row["task_return"], "task_return"),
+        events=validation.numbers(row["events"], "events"),
+        hidden_reward=hidden,
+        sha256=validation.text(row["sha256"], "sha256"),
+    )
 
 
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse members that cannot make a pool."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if not names or repeated:
+        problem = f"{repeated[0]!r} twice" if repeated else "nobody in it"
+        raise InputError(f"a pool with {problem}; it takes different names")
+    if len(names) > MAX_MEMBERS:
+        raise InputError(f"{len(names)} policies; a pool takes up to {MAX_MEMBERS}")
+    for name in names:
+        _checked_name(name)
+
+
+def _checked_name(name: object) -> str:
+    if not _NAME.fullmatch(validation.text(name, "name")):
         raise InputError(f"name is {shown(name)}; it takes up to 100 letters, digits and _.-")
-
-
-def _numbers(table: object, name: str) -> dict[str, float]:
-    if not isinstance(table, dict):
-        raise InputError(f"{name} is {shown(table)}; it takes a table of numbers")
-    return {key: _number(value, f"{name}.{key}") for key, value in table.items()}
-
-
-def _number(number: object, name: str) -> float:
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise InputError(f"{name} is {shown(number)}; it takes a number")
-    return float(number)
+    return str(name)

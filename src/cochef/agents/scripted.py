@@ -53,7 +53,9 @@ class Script:
     name: str
     about: str
     tasks: tuple[Task, ...]
-    layouts: tuple[str, ...] = ()  # the only layouts where it makes sense; empty: wherever its items are
+    layouts: tuple[
+        str, ...
+    ] = ()  # the only layouts where it makes sense; empty: wherever its items are
 
 
 _ONION_TO_POT = Task(Item.ONION, Tile.POT, from_counters=True)
@@ -64,14 +66,44 @@ _MIDDLE = tuple((x, 2) for x in range(2, 6))
 SCRIPTS = {
     script.name: script
     for script in (
-        Script("onion_placement", "puts onions into any pot with room, whatever is in it", (_ONION_TO_POT,)),
-        Script("tomato_placement", "puts tomatoes into any pot with room, whatever is in it", (_TOMATO_TO_POT,)),
-        Script("delivery", "plates soups and brings them to the nearest serving tile", (_DELIVERY,)),
-        Script("onion_everywhere", "litters the counters with onions", (Task(Item.ONION, Tile.COUNTER, False),)),
-        Script("tomato_everywhere", "litters the counters with tomatoes", (Task(Item.TOMATO, Tile.COUNTER, False),)),
-        Script("dish_everywhere", "litters the counters with dishes", (Task(Item.DISH, Tile.COUNTER, False),)),
-        Script("onion_placement_and_delivery", "places onions or delivers, as fits", (_ONION_TO_POT, _DELIVERY)),
-        Script("tomato_placement_and_delivery", "places tomatoes or delivers, as fits", (_TOMATO_TO_POT, _DELIVERY)),
+        Script(
+            "onion_placement",
+            "puts onions into any pot with room, whatever is in it",
+            (_ONION_TO_POT,),
+        ),
+        Script(
+            "tomato_placement",
+            "puts tomatoes into any pot with room, whatever is in it",
+            (_TOMATO_TO_POT,),
+        ),
+        Script(
+            "delivery", "plates soups and brings them to the nearest serving tile", (_DELIVERY,)
+        ),
+        Script(
+            "onion_everywhere",
+            "litters the counters with onions",
+            (Task(Item.ONION, Tile.COUNTER, False),),
+        ),
+        Script(
+            "tomato_everywhere",
+            "litters the counters with tomatoes",
+            (Task(Item.TOMATO, Tile.COUNTER, False),),
+        ),
+        Script(
+            "dish_everywhere",
+            "litters the counters with dishes",
+            (Task(Item.DISH, Tile.COUNTER, False),),
+        ),
+        Script(
+            "onion_placement_and_delivery",
+            "places onions or delivers, as fits",
+            (_ONION_TO_POT, _DELIVERY),
+        ),
+        Script(
+            "tomato_placement_and_delivery",
+            "places tomatoes or delivers, as fits",
+            (_TOMATO_TO_POT, _DELIVERY),
+        ),
         Script(
             "onion_to_middle_counter",
             "passes onions over the middle counter from the lower half of the ring",
@@ -94,9 +126,16 @@ def applies(script: Script, layout: Layout) -> bool:
     No script lights a pot, so the ones that both fill and plate need a kitchen that cooks by itself.
     """
     has_items = all(len(layout.cells_of(_DISPENSER[task.item])) for task in script.tasks)
-    has_counters = len(layout.counter_cells) > 0 or all(task.to is not Tile.COUNTER for task in script.tasks)
+    has_counters = len(layout.counter_cells) > 0 or all(
+        task.to is not Tile.COUNTER for task in script.tasks
+    )
     known = not script.layouts or any(layouts.is_shipped(layout, name) for name in script.layouts)
-    return has_items and has_counters and known and (len(script.tasks) == 1 or layout.cooking is Cooking.AUTOMATIC)
+    return (
+        has_items
+        and has_counters
+        and known
+        and (len(script.tasks) == 1 or layout.cooking is Cooking.AUTOMATIC)
+    )
 
 
 def names_for(layout: Layout) -> tuple[str, ...]:
@@ -147,9 +186,13 @@ class Scripted(eqx.Module):
     def begin(self, key: Key[Array, ""]) -> Habit:
         """A task to begin with; the first step counts as one on the same cell."""
         task = jax.random.randint(key, (), 0, len(self.script.tasks))
-        return Habit(task, jnp.bool_(False), jnp.full(_PHASES, _NO_GOAL), jnp.int32(_NO_GOAL), jnp.int32(0))
+        return Habit(
+            task, jnp.bool_(False), jnp.full(_PHASES, _NO_GOAL), jnp.int32(_NO_GOAL), jnp.int32(0)
+        )
 
-    def act(self, state: State, seat: int, carry: Habit, key: Key[Array, ""]) -> tuple[Int[Array, ""], Habit]:
+    def act(
+        self, state: State, seat: int, carry: Habit, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Habit]:
         """Go on with the task or begin another, then get unstuck if need be."""
         draw_goal, draw = _once(jax.random.bits(key, (2,)))
         anywhere, draw_task = (draw % len(Direction)).astype(jnp.int32), draw >> _WORD
@@ -158,9 +201,13 @@ class Scripted(eqx.Module):
         phase, valid, brings = self._phase(scene, state.counters, habit)
         goal, first = self._choose_goal(scene, phase, valid, habit.goals, draw_goal)
 
-        faces_goal = _holds(valid, goal) & (scene.front == jnp.asarray(routes(self.layout).targets)[goal])
+        faces_goal = _holds(valid, goal) & (
+            scene.front == jnp.asarray(routes(self.layout).targets)[goal]
+        )
         action = jnp.where(faces_goal, Action.INTERACT, jnp.where(first == THERE, anywhere, first))
-        stuck = jnp.where((scene.chef.cell == habit.cell) | (habit.cell == _NO_GOAL), habit.stuck + 1, 0)
+        stuck = jnp.where(
+            (scene.chef.cell == habit.cell) | (habit.cell == _NO_GOAL), habit.stuck + 1, 0
+        )
         action = jnp.where(stuck >= _PATIENCE, anywhere, action)
 
         goals = jnp.where(jnp.arange(_PHASES) == phase, goal, habit.goals)
@@ -188,7 +235,11 @@ class Scripted(eqx.Module):
         position = np.argsort(targets)[position].astype(np.uint32)
         word = np.arange(-(-len(targets) // _WORD))[:, None] == position // _WORD
         bits = np.where(word, np.uint32(1) << position % _WORD, 0).astype(np.uint32)
-        return jnp.sum(jnp.asarray(bits) if members is None else jnp.where(members, bits, 0), axis=1, dtype=jnp.uint32)
+        return jnp.sum(
+            jnp.asarray(bits) if members is None else jnp.where(members, bits, 0),
+            axis=1,
+            dtype=jnp.uint32,
+        )
 
     def _choose_task(self, scene: Scene, habit: Habit, draw: UInt32[Array, ""]) -> Habit:
         """Leave a task that has become pointless; draw a new one when it is done."""
@@ -212,7 +263,9 @@ class Scripted(eqx.Module):
         options = [self._phase_of(task, scene, counters) for task in self.script.tasks]
         chosen = options[0]
         for number, option in enumerate(options[1:], 1):
-            chosen = jax.tree.map(lambda new, old: jnp.where(habit.task == number, new, old), option, chosen)  # noqa: B023
+            chosen = jax.tree.map(
+                lambda new, old: jnp.where(habit.task == number, new, old), option, chosen
+            )  # noqa: B023
         return chosen
 
     def _phase_of(
@@ -222,10 +275,16 @@ class Scripted(eqx.Module):
         delivers = task.item is Item.DISH and task.to is Tile.POT
         serves = is_soup(hand) & delivers
         phase = jnp.select(
-            [hand == Item.NOTHING, hand == task.item, serves], [_TAKE, _BRING, _SERVE], default=_PUT_DOWN
+            [hand == Item.NOTHING, hand == task.item, serves],
+            [_TAKE, _BRING, _SERVE],
+            default=_PUT_DOWN,
         )
         is_ingredient = (hand == Item.ONION) | (hand == Item.TOMATO)
-        takes_it = scene.empty | jnp.where(is_ingredient, scene.has_room, 0) | jnp.where(is_soup(hand), serving, 0)
+        takes_it = (
+            scene.empty
+            | jnp.where(is_ingredient, scene.has_room, 0)
+            | jnp.where(is_soup(hand), serving, 0)
+        )
         offered = self._set(self.layout.cells_of(_DISPENSER[task.item]))
         if task.from_counters:
             offered |= self._set(self.layout.counter_cells, counters == task.item)
@@ -239,7 +298,12 @@ class Scripted(eqx.Module):
         return phase, valid, serves if delivers else hand == task.item
 
     def _choose_goal(
-        self, scene: Scene, phase: Int[Array, ""], valid: Words, goals: Int[Array, "4"], draw: UInt32[Array, ""]
+        self,
+        scene: Scene,
+        phase: Int[Array, ""],
+        valid: Words,
+        goals: Int[Array, "4"],
+        draw: UInt32[Array, ""],
     ) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """The target to go to, and the first direction on the way."""
         paths = routes(self.layout)
@@ -252,7 +316,9 @@ class Scripted(eqx.Module):
         candidates = _once(jnp.where(_any(open_to), open_to, floor & reachable))
         kept = jnp.sum(jnp.where(jnp.arange(_PHASES) == phase, goals, 0))
         nearest = jnp.asarray(_nearest(paths, self.layout.serving_cells))[scene.standing]
-        fresh = jnp.where(phase == _SERVE, nearest, _pick_among(draw, candidates, len(paths.targets)))
+        fresh = jnp.where(
+            phase == _SERVE, nearest, _pick_among(draw, candidates, len(paths.targets))
+        )
         goal = jnp.where((kept != _NO_GOAL) & _holds(open_to, kept), kept, fresh)
         first = _first(paths, scene.standing, goal)
         if careful is not paths:
@@ -282,8 +348,12 @@ def _reachable(paths: Routes, standing: Int[Array, ""]) -> Words:
     """The set of targets that can be walked to."""
     open_way = (paths.first != NO_WAY).reshape(-1, len(paths.targets))
     words = -(-len(paths.targets) // _WORD)
-    padded = np.pad(open_way, ((0, 0), (0, words * _WORD - len(paths.targets)))).reshape(-1, words, _WORD)
-    packed = (padded.astype(np.uint32) << np.arange(_WORD, dtype=np.uint32)).sum(axis=-1, dtype=np.uint32)
+    padded = np.pad(open_way, ((0, 0), (0, words * _WORD - len(paths.targets)))).reshape(
+        -1, words, _WORD
+    )
+    packed = (padded.astype(np.uint32) << np.arange(_WORD, dtype=np.uint32)).sum(
+        axis=-1, dtype=np.uint32
+    )
     return jnp.asarray(packed)[standing]
 
 
@@ -298,7 +368,9 @@ def _nearest(paths: Routes, cells: np.ndarray) -> np.ndarray:
     among = np.flatnonzero(np.isin(paths.targets, cells))
     nearest = among[length[:, among].argmin(axis=1)]
     floor = paths.stations + length[:, paths.stations :].argmin(axis=1)
-    return np.where(length[np.arange(len(length)), nearest] < UNREACHABLE, nearest, floor).astype(np.int32)
+    return np.where(length[np.arange(len(length)), nearest] < UNREACHABLE, nearest, floor).astype(
+        np.int32
+    )
 
 
 def _pick_among(draw: UInt32[Array, ""], candidates: Words, targets: int) -> Int[Array, ""]:

@@ -1,6 +1,8 @@
-"""Agents that come with the package: clones of people, and what the methods made of the preset `laptop`."""
+"""Agents that come with the package: a file for each kind of agent and layout.
 
-from functools import cache
+A kind is a clone of people or the name of the method that made the agent, with the preset `laptop`.
+"""
+
 from importlib import resources
 from pathlib import Path
 
@@ -8,10 +10,10 @@ from cochef.agents import storage
 from cochef.errors import InputError
 
 CLONES = {
-    "human-proxy": "imitates the people of the test half of the human games; for measuring",
+    "human-proxy": "imitates the people of the test half of the human games; for evaluation",
     "human-clone": "imitates the people of the train half of the human games",
 }
-AGENTS = {
+AGENTS = {  # goes as soon as the callers take the registry's summaries
     "hsp": "gets along with anybody: trained with biased policies and MEP's (HSP, the paper's method)",
     "fcp": "trained with self-play policies of three levels of skill (FCP)",
     "mep": "trained with policies of a maximum entropy population (MEP)",
@@ -22,21 +24,37 @@ KINDS = CLONES | AGENTS
 
 
 def path(kind: str, layout: str) -> Path:
-    """Where the agent of a kind and a kitchen stands, if there is one."""
-    return Path(str(resources.files("cochef.agents") / "data")) / f"{kind}-{layout}{storage.SUFFIX}"
+    """The file of a kind of agent for a layout, whether it exists or not."""
+    return _directory() / f"{kind}-{layout}{storage.SUFFIX}"
 
 
-@cache
+def kinds() -> tuple[str, ...]:
+    """The kinds of agents that ship for some layout."""
+    return tuple(dict.fromkeys(kind for kind, _ in _kinds_and_layouts()))
+
+
 def layouts_of(kind: str) -> tuple[str, ...]:
-    """The kitchens for which a kind of agent ships."""
-    paths = path(kind, "any").parent.glob(f"{kind}-*{storage.SUFFIX}")
-    return tuple(sorted(found.stem.removeprefix(f"{kind}-") for found in paths))
+    """The layouts for which a kind of agent ships."""
+    return tuple(layout for other, layout in _kinds_and_layouts() if other == kind)
 
 
 def find(kind: str, layout: str) -> Path:
     """The file of a shipped agent."""
-    there = layouts_of(kind)
-    if layout not in there:
-        which = f"write {kind}:LAYOUT" if not layout else f"no {kind} for {layout!r} ships"
-        raise InputError(f"{which}; there are: {', '.join(there) or 'none'}")
+    available = layouts_of(kind)
+    if layout not in available:
+        problem = f"no {kind} for {layout!r} ships" if layout else f"write {kind}:LAYOUT"
+        raise InputError(f"{problem}; there are: {', '.join(available) or 'none'}")
     return path(kind, layout)
+
+
+def _kinds_and_layouts() -> list[tuple[str, str]]:
+    found = []
+    for stem in sorted(file.stem for file in _directory().glob(f"*-*{storage.SUFFIX}")):
+        # A kind's name may hold a hyphen; the names of the package's layouts do not.
+        kind, _, layout = stem.rpartition("-")
+        found.append((kind, layout))
+    return found
+
+
+def _directory() -> Path:
+    return Path(str(resources.files("cochef.agents") / "data"))

@@ -1,7 +1,7 @@
-"""Agents on disk: one safetensors file each, with a card that says what it is. No pickle on any path.
+"""Agent files: one safetensors file for each agent, never a pickle.
 
-The card (JSON in the file's header) names the kind of agent, the kitchen it belongs to, its configuration, and
-whatever its maker wants to tell; a checksum covers the card and the parameters.
+The file's header holds a card (JSON) with the kind of agent, its layout, its config and any further
+metadata, and a checksum of the card and the parameters.
 """
 
 import hashlib
@@ -17,82 +17,100 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
-from cochef.errors import InputError, shown
+from cochef import validation
+from cochef.errors import InputError
 from cochef.files import read_limited, write_whole
 from cochef.kitchen.layout import Layout
 
 SUFFIX = ".safetensors"
 MAX_BYTES = 1024**3
 
-_KEY = "cochef"
-_ENTRIES = {"kind": str, "layout": str, "fingerprint": str, "config": dict, "about": dict}
+_CARD = "cochef"  # the card's key in the header
+_ENTRIES = ("kind", "layout", "fingerprint", "config", "metadata")
 _TYPES = {"F32": np.float32, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
 
 
 @dataclass(frozen=True)
 class Card:
-    """What an agent file says about itself."""
+    """What an agent file says about the agent."""
 
     kind: str
     layout: str
-    fingerprint: str  # of the kitchen's rules and grid
-    config: Mapping[str, Any] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: str  # of the layout's grid and rules
+    config: Mapping[str, Any] = field(default_factory=dict)  # needed to build the agent
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # how it was made
+
+
+StoredAgent = tuple[Card, Mapping[str, np.ndarray]]  # as `read` returns it
 
 
 def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
-    """Write an agent's card and parameters (a tree of arrays); the file is there whole or not at all."""
+    """Write an agent's card and parameters (a tree of arrays), completely or not at all."""
     tensors = {name: np.asarray(leaf) for name, leaf in _named_leaves(parameters)}
     text = json.dumps(vars(card), sort_keys=True)
-    content = to_bytes(tensors, metadata={_KEY: text, "sha256": _checksum(text, tensors)})
+    content = to_bytes(tensors, metadata={_CARD: text, "sha256": _checksum(text, tensors)})
     write_whole(path, content)
 
 
 def checksum(card: Card, tensors: Mapping[str, np.ndarray]) -> str:
-    """What tells the content of an agent file from another; the bytes of equal files may differ in order."""
+    """Checksum of an agent file's content; files with equal content may differ in their bytes."""
     return _checksum(json.dumps(vars(card), sort_keys=True), tensors)
 
 
 def read(path: Path) -> tuple[Card, dict[str, np.ndarray]]:
-    """The card and the arrays in an agent file, checked against its checksum."""
+    """Read the card and the arrays of an agent file, and verify the checksum."""
     content = read_limited(path, MAX_BYTES, "an agent file")
     try:
-        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         tensors = {
             name: np.frombuffer(entry["data"], _TYPES[entry["dtype"]]).reshape(entry["shape"])
             for name, entry in safetensors.deserialize(content)
         }
-        text = metadata[_KEY]
-        intact = metadata["sha256"] == _checksum(text, tensors)
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: not an agent file, or cut short ({type(error).__name__}); save it again") from error
+        text = header["__metadata__"][_CARD]
+        intact = header["__metadata__"]["sha256"] == _checksum(text, tensors)
+    except (
+        safetensors.SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RecursionError,
+    ) as error:
+        raise InputError(
+            f"{path}: not an agent file, or cut short ({type(error).__name__}); save it again"
+        ) from error
     if not intact:
-        raise InputError(f"{path}: damaged, its checksum does not match; take it from a backup or train it again")
+        raise InputError(
+            f"{path}: damaged, its checksum does not match; take it from a backup or train it again"
+        )
     return _card(text, path), tensors
 
 
 def fill(skeleton: Any, tensors: Mapping[str, np.ndarray], path: Path) -> Any:  # noqa: ANN401
-    """The tree `skeleton` with its arrays replaced by those of a file; names, shapes and types must fit."""
-    wanted = dict(_named_leaves(skeleton))
-    if wanted.keys() != tensors.keys():
-        odd = min(wanted.keys() ^ tensors.keys())
-        raise InputError(f"{path}: array {odd!r} is {'missing' if odd in wanted else 'unknown'} for its configuration")
-    for name, leaf in wanted.items():
+    """The tree `skeleton` with a file's arrays in it; names, shapes and types must match."""
+    expected = dict(_named_leaves(skeleton))
+    if expected.keys() != tensors.keys():
+        odd = min(expected.keys() ^ tensors.keys())
+        problem = "missing" if odd in expected else "unknown"
+        raise InputError(f"{path}: array {odd!r} is {problem} for its configuration")
+    for name, leaf in expected.items():
         found = tensors[name]
         if found.shape != leaf.shape or found.dtype != leaf.dtype:
             raise InputError(
-                f"{path}: array {name!r} is {found.dtype}{list(found.shape)}; it takes {leaf.dtype}{list(leaf.shape)}"
+                f"{path}: array {name!r} is {found.dtype}{list(found.shape)}; "
+                f"it takes {leaf.dtype}{list(leaf.shape)}"
             )
         if not np.isfinite(found).all():
             raise InputError(f"{path}: array {name!r} holds a number that is not finite")
-    return jax.tree.unflatten(jax.tree.structure(skeleton), [jnp.asarray(tensors[name]) for name in wanted])
+    arrays = [jnp.asarray(tensors[name]) for name in expected]
+    return jax.tree.unflatten(jax.tree.structure(skeleton), arrays)
 
 
-def check_kitchen(card: Card, layout: Layout, path: Path) -> None:
-    """An agent plays only in the kitchen it was made for."""
+def check_layout(card: Card, layout: Layout, path: Path) -> None:
+    """Refuse an agent that was made for another layout."""
     if card.fingerprint != layout.fingerprint:
-        known_as = card.layout if card.layout != layout.name else f"another kitchen called {card.layout}"
-        raise InputError(f"{path}: this agent was made for {known_as}, not for {layout.name}")
+        namesake = card.layout == layout.name
+        made_for = f"another kitchen called {card.layout}" if namesake else card.layout
+        raise InputError(f"{path}: this agent was made for {made_for}, not for {layout.name}")
 
 
 def _named_leaves(tree: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
@@ -114,10 +132,11 @@ def _card(text: str, path: Path) -> Card:
         table = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: its card is not JSON ({error}); save it again") from error
-    if not isinstance(table, dict) or table.keys() != _ENTRIES.keys():
-        raise InputError(f"{path}: its card is of another version, not with {', '.join(_ENTRIES)}; save it again")
-    for name, kind in _ENTRIES.items():
-        if not isinstance(table[name], kind):
-            wanted = "text" if kind is str else "a table"
-            raise InputError(f"{path}: {name} in its card is {shown(table[name])}; it takes {wanted}")
+    if not isinstance(table, dict) or table.keys() != set(_ENTRIES):
+        raise InputError(
+            f"{path}: its card is of another version, not with {', '.join(_ENTRIES)}; save it again"
+        )
+    for name in _ENTRIES:
+        check = validation.table if name in ("config", "metadata") else validation.text
+        check(table[name], f"{path}: {name} in its card")
     return Card(**table)
