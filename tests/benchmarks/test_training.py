@@ -13,22 +13,21 @@ from rich.console import Console
 
 from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.agents.networks import Network, ObservationSpec
-from cochef.benchmarks.peers.service import Learnt
-from cochef.benchmarks.race import TOGETHER, Race, learn
+from cochef.benchmarks.learning_time import TOGETHER, LearningTimes, learn
+from cochef.benchmarks.peers.service import LearningTime
 from cochef.benchmarks.training import (
-    Plan,
-    Timing,
+    TrainingBenchmark,
     TrainingSpeed,
     measure,
     multiply_adds,
     update_multiply_adds,
 )
-from cochef.cli.bench import profile_table, race_table, training_table
+from cochef.cli.bench import learning_table, profile_table, training_table
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.learning import reward_config
 from cochef.learning.config import TrainingConfig
-from cochef.methods import hsp, selfplay
+from cochef.methods import hsp, sp
 
 PEERS = Path(".venv-peers") / "bin" / "python"
 LAYOUT = layouts.get("coordination_ring")
@@ -37,9 +36,9 @@ ITERATION = 64 * 40
 WINDOW = 10  # iterations of the 64 episodes of 400 steps that a mean is over
 TINY = TrainingConfig(
     kitchens=64,
-    steps=40,
-    scattered=0.0,
-    total=12 * ITERATION,
+    rollout_steps=40,
+    random_starts=0.0,
+    total_steps=12 * ITERATION,
     epochs=1,
     minibatches=1,
     network=NetworkConfig(hidden=(4, 4)),
@@ -62,9 +61,9 @@ def test_a_layer_takes_three_products_but_the_first_needs_no_gradient_of_its_inp
     )
 
 
-def test_a_memory_takes_the_products_of_its_three_gates():
-    remembering = network(NetworkConfig(hidden=(4,), memory=2), (5,), 3)
-    assert multiply_adds(remembering) == 3 * (5 * 4 + 4 * 3 * 2 + 2 * 3 * 2 + 2 * 3) - 5 * 4
+def test_a_recurrent_layer_takes_the_products_of_its_three_gates():
+    recurrent = network(NetworkConfig(hidden=(4,), recurrent=2), (5,), 3)
+    assert multiply_adds(recurrent) == 3 * (5 * 4 + 4 * 3 * 2 + 2 * 3 * 2 + 2 * 3) - 5 * 4
 
 
 def test_a_convolution_takes_its_products_in_every_cell():
@@ -76,14 +75,14 @@ def test_a_convolution_takes_its_products_in_every_cell():
 
 
 def test_an_update_takes_both_seats_of_every_step_in_every_epoch_whoever_plays_them():
-    trainer = selfplay.population(LAYOUT, REWARDS, TINY, 2, seed=0)
-    (entries,) = trainer.game.spec.shape
+    trainer = sp.POPULATION.trainer(LAYOUT, REWARDS, TINY, 2, seed=0)
+    (entries,) = trainer.environment.observation_spec.shape
     actor, critic = (3 * (entries * 4 + 4 * 4 + 4 * outputs) - entries * 4 for outputs in (6, 1))
     assert update_multiply_adds(trainer) == 2 * 2 * ITERATION * (actor + critic)
     assert update_multiply_adds(
-        hsp.population(LAYOUT, REWARDS, TINY, 2, seed=0)
+        hsp.POPULATION.trainer(LAYOUT, REWARDS, TINY, 2, seed=0)
     ) == update_multiply_adds(trainer)
-    more_epochs = selfplay.population(LAYOUT, REWARDS, replace(TINY, epochs=3), 2, seed=0)
+    more_epochs = sp.POPULATION.trainer(LAYOUT, REWARDS, replace(TINY, epochs=3), 2, seed=0)
     assert update_multiply_adds(more_epochs) == 3 * update_multiply_adds(trainer)
 
 
@@ -103,7 +102,7 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
     printed = " ".join(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     )
-    for words in ("self-play", "HSP", "judge", "GFLOPS", "matrix product"):
+    for words in ("self-play", "HSP", "advantages", "GFLOPS", "matrix product"):
         assert words in printed
     numbers = json.loads(out.read_text())
     assert [(timing["method"], timing["members"]) for timing in numbers["timings"]] == [
@@ -112,12 +111,12 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
     ]
     for timing in numbers["timings"]:
         assert timing["rates"] == [timing["steps"] / timing["iteration"][0]] == [timing["rate"]]
-        assert timing["play"][0] > 0
+        assert timing["rollout"][0] > 0
         assert timing["times_peer"] is None
     assert numbers["biased_share"] > 0
     assert numbers["matrix_product_multiply_adds_a_second"][0] > 1e8
     assert numbers["config"]["kitchens"] == 8
-    assert numbers["race"] is None
+    assert numbers["learning_times"] is None
     assert (
         len(numbers["machine"]["devices"]) >= numbers["machine"]["cores"]
         or jax.default_backend() != "cpu"
@@ -125,7 +124,7 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
 
 
 def test_learning_stops_once_every_member_has_arrived_or_when_all_is_learned():
-    trainer = selfplay.population(LAYOUT, REWARDS, TINY, 2, seed=0)
+    trainer = sp.POPULATION.trainer(LAYOUT, REWARDS, TINY, 2, seed=0)
     for learnt in learn(trainer, target=-1.0, compiled_in=3.0):
         assert (learnt.reached, learnt.steps, learnt.compile_seconds) == (
             True,
@@ -135,51 +134,51 @@ def test_learning_stops_once_every_member_has_arrived_or_when_all_is_learned():
         assert learnt.mean_return >= 0
         assert learnt.seconds > 0
     for learnt in learn(trainer, target=1e6, compiled_in=3.0):
-        assert (learnt.reached, learnt.steps) == (False, TINY.total)
+        assert (learnt.reached, learnt.steps) == (False, TINY.total_steps)
 
 
 def arrived(seconds, reached=True):
-    return Learnt(reached, 101.0 if reached else 7.0, 1_000, seconds, 5.0)
+    return LearningTime(reached, 101.0 if reached else 7.0, 1_000, seconds, 5.0)
 
 
-def test_a_race_is_won_by_medians_and_only_by_those_who_arrive():
-    finish = Race(
+def test_learning_times_are_compared_by_medians_and_only_of_those_who_arrive():
+    times = LearningTimes(
         100.0,
         (arrived(2.0), arrived(1.0), arrived(9.0)),
         (arrived(4.0), arrived(8.0)),
         (arrived(8.0),) * 3,
     )
-    assert finish.share == 0.25
-    assert finish.together_seconds == 4.0
-    assert replace(finish, alone=(arrived(1.0), arrived(1.0, reached=False))).share is None
+    assert times.share == 0.25
+    assert times.together_seconds == 4.0
+    assert replace(times, alone=(arrived(1.0), arrived(1.0, reached=False))).share is None
     assert (
-        replace(finish, together=(arrived(1.0), arrived(9.0, reached=False))).together_seconds
+        replace(times, together=(arrived(1.0), arrived(9.0, reached=False))).together_seconds
         is None
     )
-    assert replace(finish, peer=()).share is None
+    assert replace(times, peer=()).share is None
 
 
 @pytest.fixture
 def speed():
-    plain = Timing(
+    plain = IterationTiming(
         "self-play",
         4,
         100,
         60,
         iteration=(1.0, 2.0, 4.0),
-        play=(0.5, 0.5, 1.0),
+        rollout=(0.5, 0.5, 1.0),
         update=(0.25, 1.0, 2.0),
     )
     biased = replace(plain, method="HSP", iteration=(2.0, 2.0, 5.0))
-    finish = Race(100.0, (arrived(2.0),), (arrived(4.0),), (arrived(8.0, reached=False),))
+    times = LearningTimes(100.0, (arrived(2.0),), (arrived(4.0),), (arrived(8.0, reached=False),))
     return TrainingSpeed(
-        "ring", TINY, (plain, biased), (480.0, 240.0, 30.0), "a peer", (10.0, 10.0, 50.0), finish
+        "ring", TINY, (plain, biased), (480.0, 240.0, 30.0), "a peer", (10.0, 10.0, 50.0), times
     )
 
 
 def test_ratios_are_of_the_same_round(speed):
     plain, _ = speed.timings
-    assert plain.judge == (0.25, 0.5, 1.0)
+    assert plain.advantages == (0.25, 0.5, 1.0)
     assert plain.rates == (100.0, 50.0, 25.0)
     assert speed.biased_share == 0.8
     assert speed.product_share(plain) == 0.5
@@ -190,9 +189,8 @@ def test_ratios_are_of_the_same_round(speed):
 def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
     console = Console(width=200)
     with console.capture() as shown:
-        console.print(
-            training_table(speed), profile_table(speed), race_table(speed.race, speed.peer)
-        )
+        console.print(training_table(speed), profile_table(speed))
+        console.print(learning_table(speed.learning_times, speed.peer))
     printed = " ".join(shown.get().split())
     assert printed.count("a peer") >= 3
     assert "not within 8.0" in printed
@@ -203,22 +201,21 @@ def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
 @pytest.mark.parametrize(
     "wrong", [{"rounds": 0}, {"seeds": -1}, {"populations": ()}, {"populations": (0,)}]
 )
-def test_a_plan_that_makes_no_sense_is_refused(wrong):
+def test_a_benchmark_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError, match="it takes at least"):
-        Plan(LAYOUT, TINY, **wrong)
+        TrainingBenchmark(LAYOUT, TINY, **wrong)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not PEERS.exists(), reason="the peers' environment is not there")
-def test_both_sides_are_measured_in_the_same_rounds_and_race():
-    plan = Plan(LAYOUT, TINY, populations=(2,), rounds=2, seconds=0.0, seeds=1, target=1e6)
-    speed = measure(plan, PEERS, quiet)
+def test_both_sides_are_measured_in_the_same_rounds_and_learn():
+    benchmark = TrainingBenchmark(
+        LAYOUT, TINY, populations=(2,), rounds=2, seconds=0.0, seeds=1, target=1e6
+    )
+    speed = measure(benchmark, PEERS, quiet)
     assert speed.peer == "JaxMARL's IPPO"
     assert len(speed.peer_rates) == len(speed.product) == len(speed.timings[0].rates) == 2
-    assert [len(side) for side in (speed.race.alone, speed.race.peer, speed.race.together)] == [
-        1,
-        1,
-        TOGETHER,
-    ]
-    assert all(learnt.compile_seconds > 0 for learnt in speed.race.alone + speed.race.together)
-    assert speed.race.share is None
+    times = speed.learning_times
+    assert [len(side) for side in (times.alone, times.peer, times.together)] == [1, 1, TOGETHER]
+    assert all(learnt.compile_seconds > 0 for learnt in times.alone + times.together)
+    assert times.share is None

@@ -81,7 +81,7 @@ def test_a_terminal_shows_every_step_with_score_time_holdings_and_wishes(
     out = capsys.readouterr().out
     for step in range(STEPS + 1):
         assert f"score 0   time {step} / {STEPS}" in out
-    assert "chef 2 (stay) holds nothing, wants stay" in out
+    assert "chef 2 (stay) holds nothing, does stay" in out
     assert "\x1b[" in out
 
 

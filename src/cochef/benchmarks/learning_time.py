@@ -21,7 +21,7 @@ from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer
-from cochef.methods import selfplay
+from cochef.methods import sp
 
 TOGETHER = 4  # seeds that are trained at once
 
@@ -76,7 +76,7 @@ def measure_learning_times(
     """Let both sides learn with some seeds, in turns, and then ours with all at once."""
 
     def population(members: int, seed: int) -> Trainer:
-        return selfplay.population(layout, rewards, config, members, seed)
+        return sp.POPULATION.trainer(layout, rewards, config, members, seed)
 
     log("compiling to learn alone and together")
     compile_alone = compile_seconds(population(1, 0))
@@ -89,7 +89,7 @@ def measure_learning_times(
         alone += learn(population(1, seed), target, compile_alone)
         if peer:
             log(f"{progress}: {peer.name}")
-            others.append(peer.learn(seed, target, config.total))
+            others.append(peer.learn(seed, target, config.total_steps))
     log(f"learning to {target:g}, {TOGETHER} seeds at once")
     together = learn(population(TOGETHER, seeds), target, compile_together)
     return LearningTimes(target, tuple(alone), together, tuple(others))
@@ -102,16 +102,17 @@ def learn(trainer: Trainer, target: float, compiled_in: float) -> tuple[Learning
     does. The result has an entry for each member.
     """
     config = trainer.config
-    kitchens = config.kitchens - config.scattered_kitchens
-    window = math.ceil(EPISODES * trainer.game.horizon / (kitchens * config.steps))
+    kitchens = config.kitchens - config.random_start_kitchens
+    steps = EPISODES * trainer.environment.horizon
+    window = math.ceil(steps / (kitchens * config.rollout_steps))
     returns: deque[np.ndarray] = deque(maxlen=window)
-    training = jax.block_until_ready(trainer.begin())
+    state = jax.block_until_ready(trainer.begin())
     results: dict[int, LearningTime] = {}
-    members = range(len(training.members))
+    members = range(trainer.members)
     begun = time.perf_counter()
     for iteration in range(config.iterations):
-        training, progress = trainer.iterate(training, iteration)
-        returns.append(np.asarray(progress.task))
+        state, metrics = trainer.iterate(state, iteration)
+        returns.append(np.asarray(metrics.task_return))
         means = np.mean(returns, axis=0) if len(returns) == window else None
         last = iteration + 1 == config.iterations
         for member in members:
@@ -134,9 +135,9 @@ def compile_seconds(trainer: Trainer) -> float:
     jax.clear_caches()
     with no_compilation_cache():
         begun = time.perf_counter()
-        training, _ = jax.block_until_ready(trainer.iterate(trainer.begin(), 0))
+        state, _ = jax.block_until_ready(trainer.iterate(trainer.begin(), 0))
         compiled = time.perf_counter()
-        jax.block_until_ready(trainer.iterate(training, 1))
+        jax.block_until_ready(trainer.iterate(state, 1))
         return (compiled - begun) - (time.perf_counter() - compiled)
 
 

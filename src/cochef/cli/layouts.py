@@ -37,7 +37,7 @@ class ListLayouts:
         """Draw them all, side by side as the terminal allows."""
         from cochef.kitchen import layouts
 
-        panels = [_panel(layouts.get(name), layouts.about(name)) for name in layouts.names()]
+        panels = [_panel(layouts.get(name), layouts.description(name)) for name in layouts.names()]
         Console().print(Columns(panels, padding=(0, 1)))
         Console(highlight=False).print(_LEGEND)
         return 0

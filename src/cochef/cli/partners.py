@@ -30,7 +30,7 @@ class ListPartners:
             if where:
                 everywhere = len(where) == len(shown) > 1
                 places = "everywhere" if everywhere else ", ".join(where)
-                table.add_row(f"script:{name}", script.about, places)
+                table.add_row(f"script:{name}", script.summary, places)
         for kind, about in shipped.KINDS.items():
             where = [layout.name for layout in shown if layout.name in shipped.layouts_of(kind)]
             if where:

@@ -132,7 +132,7 @@ def write(
 
     def picture(moment: "Moment") -> "Image":
         return render_state(
-            layout, moment.state, score=moment.score, wants=moment.wants, tile_size=tile_size
+            layout, moment.state, score=moment.score, next_actions=moment.next_actions, tile_size=tile_size
         )
 
     match path.suffix.lower():
@@ -164,7 +164,7 @@ def show(
 
 
 def draw_moment(layout: "Layout", moment: "Moment", agents: tuple[str, str]) -> Panel:
-    """Draw a moment as text in colour: kitchen, score, time, what the chefs hold and want."""
+    """Draw a moment as text in colour: kitchen, score, time, what the chefs hold and do next."""
     from cochef.kitchen.text import draw, to_json
 
     data = to_json(layout, moment.state)
@@ -173,10 +173,10 @@ def draw_moment(layout: "Layout", moment: "Moment", agents: tuple[str, str]) -> 
     lines.append(Text(f"\n{score}", style="bold"))
     for seat, agent in enumerate(agents):
         *_, held = data["chefs"][seat]
-        wanted = moment.wants[seat]
+        action = moment.next_actions[seat]
         text = f"chef {seat + 1} ({agent}) holds {held or 'nothing'}"
-        if wanted:
-            text += f", wants {wanted}"
+        if action:
+            text += f", does {action}"
         lines.append(Text(text, style=_CHEFS[seat]))
     return Panel(Group(*lines), title=layout.name, expand=False, padding=(1, 2))
 
