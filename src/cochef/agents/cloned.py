@@ -1,5 +1,6 @@
 """Clones of people: networks trained on human games by behaviour cloning (Carroll et al. 2019)."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class CloneNetwork(eqx.Module):
     def __init__(self, hidden: Sequence[int], key: Key[Array, ""]) -> None:
         """Initialise the weights by He's method."""
         widths = [FEATURES, *hidden, len(Action)]
-        shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        shapes = list(itertools.pairwise(widths))
         keys = jax.random.split(key, len(shapes))
         draw = jax.nn.initializers.he_uniform()
         self.weights = tuple(

@@ -1,6 +1,6 @@
 """Pools on disk: the policies that an agent is trained with, and what is known about each.
 
-pool.json              the layout, and a table for each policy: origin, hidden reward, return, events
+pool.json              the layout; for each policy its origin, hidden reward, return and events
 NAME.safetensors       the policies, each an agent file
 """
 
@@ -36,7 +36,7 @@ class Member:
     """What is known about a policy of a pool."""
 
     name: str
-    method: str  # that trained it
+    population: str  # that it is a member of
     run: str  # that it comes from: the first digits of the checksum of the run's config
     member: int  # its number in that run's population
     level: str  # of skill: init, mid or final
@@ -188,7 +188,7 @@ def _member(row: object) -> Member:
         hidden = validation.numbers(hidden, "hidden_reward")
     return Member(
         name=_checked_name(row["name"]),
-        method=validation.text(row["method"], "method"),
+        population=validation.text(row["population"], "population"),
         run=validation.text(row["run"], "run"),
         member=validation.whole_number(row["member"], "member"),
         level=validation.text(row["level"], "level"),
