@@ -1,9 +1,9 @@
-"""Do biased policies do what they like? How often they cause each event, against the weight it has for them."""
+"""Do biased policies do what they are rewarded for? Event counts against hidden weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,20 +17,22 @@ from cochef.agents.names import load
 from cochef.errors import InputError
 from cochef.evaluation.statistics import holm
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import SEATS, Event
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.metrics import EpisodeTotals
 from cochef.learning import runs
 from cochef.learning.reward_config import ORDER
-from cochef.rollout import EpisodeTotals, play_episodes
+from cochef.rollout import Matchup, play_episodes
 
 EPISODES = 100
 BIASED, PARTNER = (f"-{learner}" for learner in runs.LEARNERS)  # endings of the agents' names
-NAMES = (*(event.label for event in Event), ORDER)  # of what may weigh
+NAMES = (*(event.label for event in Event), ORDER)  # of all that may have a weight
 
 
 @dataclass(frozen=True)
 class Preference:
-    """How an event's count moves with its weight over a population; for orders, what they bring in."""
+    """How an event's count moves with its weight over a population; for orders, the task return."""
 
     event: str
     weights: tuple[float, ...]  # those that were drawn
@@ -43,47 +45,68 @@ class Preference:
     partial_corrected: float
 
 
-def read_pairs(
-    directory: Path, layout: Layout | None = None
-) -> tuple[Layout, list[tuple[Agent, Agent]], Float[np.ndarray, "pairs names"]]:
-    """The kitchen of a finished HSP run, its biased policies with their partners, and their weights by `NAMES`."""
+class BiasedPairs(NamedTuple):
+    """The biased policies of a finished run with their partners."""
+
+    layout: Layout
+    agents: list[tuple[Agent, Agent]]
+    weights: Float[np.ndarray, "pairs names"]  # of the hidden rewards, by `NAMES`
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """What the first of each pair does with the second in an episode, mean over both seats."""
+
+    events: Float[np.ndarray, "pairs events"]
+    task_return: Float[np.ndarray, " pairs"]
+
+    @property
+    def by_name(self) -> Float[np.ndarray, "pairs names"]:
+        """By `NAMES`: events, and the task return for orders."""
+        return np.column_stack([self.events, self.task_return])
+
+
+def read_pairs(directory: Path, layout: Layout | None = None) -> BiasedPairs:
+    """The biased policies of a finished run of HSP's first stage."""
     found = (directory / runs.AGENTS).glob(f"[0-9]*{BIASED}{storage.SUFFIX}")
     paths = sorted(found, key=lambda path: int(path.name.partition("-")[0]))
     if not paths:
         why = "no biased policies in it" if directory.exists() else "not there"
-        raise InputError(f"{directory}: {why}; give the directory of a finished `cochef train hsp`")
+        raise InputError(f"{directory}: {why}; {_GIVE}")
     layout = layout or layouts.get(storage.read(paths[0])[0].layout)
-    pairs, weights = [], np.zeros((len(paths), len(NAMES)), np.float32)
+    pairs = []
+    weights = np.zeros((len(paths), len(NAMES)), np.float32)
     for number, path in enumerate(paths):
         partner = path.with_name(path.name.replace(BIASED, PARTNER))
-        pairs.append(tuple(load(str(one), layout) for one in (path, partner)))
-        hidden = storage.read(path)[0].about.get("hidden")
-        if not isinstance(hidden, dict):
-            raise InputError(f"{path}: does not say what it likes; give the directory of a finished `cochef train hsp`")
-        weights[number] = [float(hidden.get(name, 0.0)) for name in NAMES]
-    return layout, pairs, weights
+        pairs.append((load(str(path), layout), load(str(partner), layout)))
+        hidden_reward = storage.read(path)[0].metadata.get("hidden_reward")
+        if not isinstance(hidden_reward, dict):
+            raise InputError(f"{path}: does not say its hidden reward; {_GIVE}")
+        weights[number] = [float(hidden_reward.get(name, 0.0)) for name in NAMES]
+    return BiasedPairs(layout, pairs, weights)
 
 
-def event_counts(layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int, episodes: int = EPISODES) -> EpisodeTotals:
-    """What the first of each pair does with the second, summed over both seatings: means over sampled episodes.
+_GIVE = "give the directory of a finished `cochef train hsp`"
 
-    RewardConfig and events are [pairs, 2 roles]; a row depends on its pair and number alone.
-    """
-    matches = ((0, 1, episodes), (1, 0, episodes))
+
+def event_counts(
+    layout: Layout, pairs: Sequence[tuple[Agent, Agent]], seed: int, episodes: int = EPISODES
+) -> PairCounts:
+    """Let each pair play sampled episodes in both seatings; a row depends on its pair alone."""
+    matchups = (Matchup(0, 1, episodes), Matchup(1, 0, episodes))
     keys = jax.random.split(jax.random.key(seed), len(pairs))
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
-    tally: EpisodeTotals = jax.vmap(lambda pair, key: play_episodes(layout, pair, matches, key))(stacked, keys)
+    play = jax.vmap(lambda pair, key: play_episodes(layout, pair, matchups, key))
+    totals: EpisodeTotals = play(stacked, keys)
 
-    def by_role(leaf: Array) -> np.ndarray:
-        seatings = np.asarray(leaf).reshape(len(pairs), SEATS, episodes, *leaf.shape[2:]).mean(axis=2)
-        return seatings[:, 0] + seatings[:, 1, ::-1]
+    def of_first(leaf: Array) -> np.ndarray:
+        by_seating = np.asarray(leaf).reshape(len(pairs), SEATS, episodes, *leaf.shape[2:])
+        means = by_seating.mean(axis=2)
+        # In the second seating the first of the pair sits in seat 1.
+        return (means[:, 0] + means[:, 1, ::-1]) / SEATS
 
-    return jax.tree.map(by_role, tally)
-
-
-def done(tally: EpisodeTotals) -> Float[np.ndarray, "pairs names"]:
-    """What the first of each pair did in an episode, by `NAMES`: its events, and what both earned together."""
-    return np.column_stack([np.asarray(tally.events[:, 0]), np.asarray(tally.score)]) / SEATS
+    totals = jax.tree.map(of_first, totals)
+    return PairCounts(np.asarray(totals.events[:, 0], float), np.asarray(totals.score, float))
 
 
 def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:
@@ -95,7 +118,10 @@ def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:
         )
     columns = [number for number in range(len(NAMES)) if np.ptp(weights[:, number])]
     plain = [_spearman(weights[:, column], counts[:, column]) for column in columns]
-    partial = [_partial(weights[:, columns], counts[:, column], number) for number, column in enumerate(columns)]
+    partial = [
+        _partial(weights[:, columns], counts[:, column], number)
+        for number, column in enumerate(columns)
+    ]
     corrected = [holm([p_value for _, p_value in some]) for some in (plain, partial)]
     found = []
     for number, column in enumerate(columns):
@@ -104,7 +130,17 @@ def preferences(weights: np.ndarray, counts: np.ndarray) -> list[Preference]:
         (one, p_one), (two, p_two) = plain[number], partial[number]
         last = [float(some[number]) for some in corrected]
         found.append(
-            Preference(NAMES[column], tuple(map(float, values)), means, one, two, p_one, p_two, last[0], last[1])
+            Preference(
+                NAMES[column],
+                tuple(map(float, values)),
+                means,
+                one,
+                two,
+                p_one,
+                p_two,
+                last[0],
+                last[1],
+            )
         )
     return found
 
@@ -127,7 +163,9 @@ def _partial(weights: np.ndarray, counts: np.ndarray, number: int) -> tuple[floa
     both = np.column_stack([ranks[:, number], stats.rankdata(counts)])
     left = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
     correlation = float(
-        np.clip((left[:, 0] @ left[:, 1]) / np.sqrt((left**2).sum(axis=0).prod()), -1 + 1e-12, 1 - 1e-12)
+        np.clip(
+            (left[:, 0] @ left[:, 1]) / np.sqrt((left**2).sum(axis=0).prod()), -1 + 1e-12, 1 - 1e-12
+        )
     )
     statistic = correlation * np.sqrt(freedom / (1 - correlation**2))
     return correlation, float(stats.t.sf(statistic, freedom))

@@ -3,30 +3,30 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from cochef.experiments.jobs import Job, Store, Tell
-from cochef.learning.writers import MetricsWriter
+from cochef.experiments.jobs import Job, JobStore
+from cochef.learning.writers import Log, MetricsWriter
 
-SinksFor = Callable[[Job], Sequence[MetricsWriter]]
+WritersOf = Callable[[Job], Sequence[MetricsWriter]]
 
 
 @runtime_checkable
 class Engine(Protocol):
     """Runs jobs."""
 
-    def run(self, jobs: Sequence[Job], store: Store, sinks: SinksFor, tell: Tell) -> None:
-        """Do all jobs that are not done; each comes after those it needs."""
+    def run(self, jobs: Sequence[Job], store: JobStore, writers_of: WritersOf, log: Log) -> None:
+        """Do all jobs that are not done; each comes after its inputs."""
         ...
 
 
-class Local:
+class LocalEngine:
     """One job after the other, in this process, which uses all cores for each."""
 
-    def run(self, jobs: Sequence[Job], store: Store, sinks: SinksFor, tell: Tell) -> None:
+    def run(self, jobs: Sequence[Job], store: JobStore, writers_of: WritersOf, log: Log) -> None:
         """Do all jobs that are not done."""
         with store.alone():
             store.plan(jobs)
             for number, job in enumerate(jobs, start=1):
-                if store.seconds(job) is not None:
+                if store.is_done(job):
                     continue
-                tell(f"[{number}/{len(jobs)}] {job.name}")
-                store.perform(job, sinks(job), tell)
+                log(f"[{number}/{len(jobs)}] {job.name}")
+                store.perform(job, writers_of(job), log)

@@ -1,12 +1,13 @@
 """Work as a graph of jobs, each addressed by the checksum of all that decides its result.
 
-A job that is done is never done again, whoever asks for it; a job that was stopped goes on where it was.
+A job that is done is never done again, whoever asks for it; a job that was interrupted resumes.
+Loads no JAX, so that `cochef status` is quick.
 """
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,28 +17,29 @@ from typing import Any, Protocol, runtime_checkable
 import cochef
 from cochef.errors import InputError
 from cochef.files import alone, read_limited, write_whole
-from cochef.learning import runs
-from cochef.learning.writers import MetricsWriter
+from cochef.learning.writers import Log, MetricsWriter, read_metrics
+from cochef.validation import number
 
-JOB, BEGUN, DONE = "job.json", "begun", "done.json"
+JOB = "job.json"
+BEGUN = "begun"
+DONE = "done.json"
+RUN_CONFIG = "config.json"  # of a job that trains
 MAX_BYTES = 16 * 1024**2
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a task works, where it finds what it needs, and whom it tells about its progress."""
+class JobContext:
+    """Where a stage works, where it finds its inputs, and who is told about its progress."""
 
     directory: Path
-    needs: Mapping[str, Path]
-    sinks: Sequence[MetricsWriter] = ()
-    tell: Tell = print
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    writers: Sequence[MetricsWriter] = ()
+    log: Log = print
 
 
 @runtime_checkable
-class Task(Protocol):
-    """Something that makes files from files; goes on with what an earlier attempt left in its place."""
+class Stage(Protocol):
+    """Makes files from files; resumes from what an earlier attempt left in its directory."""
 
     @property
     def kind(self) -> str:
@@ -46,52 +48,57 @@ class Task(Protocol):
 
     @property
     def version(self) -> int:
-        """Raised when the same settings give another result than before."""
+        """Raised when the code gives another result for the same configuration."""
         ...
 
     @property
-    def about(self) -> Mapping[str, Any]:
-        """All that decides the result, but for what it needs; fit for JSON."""
+    def config(self) -> Mapping[str, Any]:
+        """All that decides the result besides the inputs, and nothing else; fit for JSON."""
         ...
 
-    def run(self, place: Place) -> None:
-        """Do it."""
+    def run(self, context: JobContext) -> None:
+        """Do the work."""
         ...
 
 
 @dataclass(frozen=True)
 class Job:
-    """A task, what it is about in a few words without spaces, and the jobs it needs, by the name it has for them."""
+    """A stage, a label for people, and the jobs whose results it takes, by the stage's names."""
 
-    task: Task
+    stage: Stage
     label: str
-    needs: Mapping[str, "Job"] = field(default_factory=dict)
+    inputs: Mapping[str, "Job"] = field(default_factory=dict)
 
     @cached_property
-    def table(self) -> dict[str, Any]:
-        """What is written down about it; its checksum is its address."""
-        needs = {name: job.address for name, job in self.needs.items()}
-        return {"kind": self.task.kind, "version": self.task.version, "about": self.task.about, "needs": needs}
+    def description(self) -> dict[str, Any]:
+        """What is written down about it; its checksum is the address."""
+        return {
+            "kind": self.stage.kind,
+            "version": self.stage.version,
+            "config": self.stage.config,
+            "inputs": {name: job.address for name, job in self.inputs.items()},
+        }
 
     @cached_property
     def address(self) -> str:
-        """Follows from the task's configuration and what it needs."""
-        return hashlib.sha256(json.dumps(self.table, sort_keys=True).encode()).hexdigest()[:12]
+        """Follows from the stage's configuration and the addresses of its inputs."""
+        text = json.dumps(self.description, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def name(self) -> str:
         """The name of its directory."""
-        return f"{self.task.kind}-{self.label}-{self.address}"
+        return f"{self.stage.kind}-{self.label}-{self.address}"
 
 
 def in_order(goals: Iterable[Job]) -> list[Job]:
-    """All jobs that are needed, each once, after those it needs."""
+    """All jobs that the goals need, each once, after its inputs."""
     found: dict[str, Job] = {}
 
     def visit(job: Job) -> None:
         if job.address not in found:
-            for need in job.needs.values():
-                visit(need)
+            for job_before in job.inputs.values():
+                visit(job_before)
             found[job.address] = job
 
     for goal in goals:
@@ -100,7 +107,7 @@ def in_order(goals: Iterable[Job]) -> list[Job]:
 
 
 @dataclass(frozen=True)
-class Store:
+class JobStore:
     """Where jobs and their results are."""
 
     root: Path
@@ -109,102 +116,109 @@ class Store:
         """Where a job works and leaves its result."""
         return self.root / "jobs" / job.name
 
-    def seconds(self, job: Job) -> float | None:
-        """How long a job took, if it is done."""
-        return seconds(self.directory(job))
+    def inputs(self, job: Job) -> dict[str, Path]:
+        """Where a job finds its inputs."""
+        return {name: self.directory(job_before) for name, job_before in job.inputs.items()}
+
+    def is_done(self, job: Job) -> bool:
+        """Whether a job is done."""
+        return (self.directory(job) / DONE).exists()
 
     def plan(self, jobs: Iterable[Job]) -> None:
-        """Write down what is to be done, for `overview`."""
+        """Write down what is to be done, for `statuses`."""
         for job in jobs:
-            if not (self.directory(job) / JOB).exists():
-                write_whole(self.directory(job) / JOB, (json.dumps(job.table, indent=1) + "\n").encode())
+            path = self.directory(job) / JOB
+            if not path.exists():
+                write_whole(path, (json.dumps(job.description, indent=1) + "\n").encode())
 
     def alone(self) -> AbstractContextManager[None]:
         """Nobody else works in this store."""
         return alone(self.root, "runs jobs")
 
-    def perform(self, job: Job, sinks: Sequence[MetricsWriter], tell: Tell) -> float:
-        """Do a job, or go on with it; what it needs must be done. Says how many seconds that took."""
+    def perform(self, job: Job, writers: Sequence[MetricsWriter], log: Log) -> None:
+        """Do a job, or resume it; its inputs must be done."""
         directory = self.directory(job)
         started = time.monotonic()
-        needs = {name: self.directory(need) for name, need in job.needs.items()}
         write_whole(directory / BEGUN, b"")
-        job.task.run(Place(directory, needs, sinks, tell))
-        spent = max(time.monotonic() - started, _trained(directory))
-        end = {"seconds": round(spent, 1), "cochef": cochef.__version__}
+        job.stage.run(JobContext(directory, self.inputs(job), writers, log))
+        seconds = max(time.monotonic() - started, _training_seconds(directory))
+        end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}
         write_whole(directory / DONE, (json.dumps(end) + "\n").encode())
-        return spent
 
 
-def seconds(directory: Path) -> float | None:
-    """How long the job of a directory took, if it is done; a training that was stopped counts whole."""
+def seconds_of(directory: Path) -> float | None:
+    """How long the job of a directory took, if it is done; resumed trainings count whole."""
     path = directory / DONE
     if not path.exists():
         return None
-    found = _read(path).get("seconds")
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
-        raise InputError(f"{path}: damaged (no seconds); delete its directory, and the job is done again")
-    return float(found)
+    try:
+        return number(_read(path).get("seconds"), "seconds")
+    except InputError as error:
+        raise InputError(f"{path}: damaged ({error}); {_AGAIN}") from None
 
 
 @dataclass(frozen=True)
-class State:
+class JobStatus:
     """How a job stands."""
 
     name: str
-    state: str  # done, waiting, or how far it is
+    state: str  # done, waiting, begun, or how far it is
     seconds: float | None
-    needs: tuple[str, ...]  # the names of the jobs it needs
+    inputs: tuple[str, ...]  # names of jobs
 
 
-def overview(root: Path) -> list[State]:
-    """All jobs in a store, each after those it needs."""
-    tables = {path.parent.name: _read(path) for path in sorted((root / "jobs").glob(f"*/{JOB}"))}
-    if not tables:
+def statuses(root: Path) -> list[JobStatus]:
+    """The status of all jobs in a store, each after its inputs."""
+    descriptions = {
+        path.parent.name: _read(path) for path in sorted((root / "jobs").glob(f"*/{JOB}"))
+    }
+    if not descriptions:
         raise InputError(f"{root}: no jobs in it; give what was given to `cochef run --out`")
-    by_address = {name.rpartition("-")[2]: name for name in tables}
-    found: dict[str, State] = {}
+    by_address = {name.rpartition("-")[2]: name for name in descriptions}
+    found: dict[str, JobStatus] = {}
 
     def visit(name: str) -> None:
         if name in found:
             return
-        addresses = tables[name].get("needs")
-        if not isinstance(addresses, dict):
-            raise InputError(f"{root / 'jobs' / name / JOB}: damaged (no needs); delete its directory")
-        needs = [by_address[address] for address in addresses.values() if address in by_address]
-        for need in needs:
-            visit(need)
         directory = root / "jobs" / name
-        spent = seconds(directory)
-        state = "done" if spent is not None else _progress(directory, tables[name])
-        found[name] = State(name, state, spent, tuple(dict.fromkeys(needs)))
+        addresses = descriptions[name].get("inputs")
+        if not isinstance(addresses, dict):
+            raise InputError(f"{directory / JOB}: damaged (no inputs); delete its directory")
+        inputs = [by_address[address] for address in addresses.values() if address in by_address]
+        for job_before in inputs:
+            visit(job_before)
+        seconds = seconds_of(directory)
+        state = "done" if seconds is not None else _progress(directory)
+        found[name] = JobStatus(name, state, seconds, tuple(dict.fromkeys(inputs)))
 
-    for name in tables:
+    for name in descriptions:
         visit(name)
     return list(found.values())
 
 
-def _progress(directory: Path, table: Mapping[str, Any]) -> str:
-    """How far a job is that is not done: the part of a training, or whether it has begun."""
-    done = len(runs.metrics(directory))
-    if done:
-        training = table.get("about", {}).get("training", {})
-        iterations = training.get("total", 0) // max(1, training.get("kitchens", 1) * training.get("steps", 1))
-        return f"{done / max(1, iterations):.0%}"
+_AGAIN = "delete its directory, and the job is done again"
+
+
+def _progress(directory: Path) -> str:
+    """How far a job is that is not done: the share of a training, or whether it has begun."""
+    metrics = read_metrics(directory)
+    if metrics:
+        training = _read(directory / RUN_CONFIG).get("training", {})
+        return f"{metrics[-1]['steps'] / max(1, training.get('total_steps', 0)):.0%}"
     return "begun" if (directory / BEGUN).exists() else "waiting"
 
 
-def _trained(directory: Path) -> float:
+def _training_seconds(directory: Path) -> float:
     """The seconds of all attempts at a training, if the job of a directory is one."""
-    lines = runs.metrics(directory)
-    return float(lines[-1]["seconds"]) if lines else 0.0
+    metrics = read_metrics(directory)
+    return float(metrics[-1]["seconds"]) if metrics else 0.0
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_limited(path, MAX_BYTES, "a job"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({error}); delete its directory, and the job is done again") from error
+        raise InputError(f"{path}: damaged ({error}); {_AGAIN}") from error
     if not isinstance(found, dict):
-        raise InputError(f"{path}: damaged (not a table); delete its directory, and the job is done again")
+        raise InputError(f"{path}: damaged (not a table); {_AGAIN}")
     return found

@@ -1,209 +1,163 @@
-"""From nothing to measured agents: the jobs of a method in a kitchen, and who needs what.
-
-population ──> pool ──> agents ──> measured ──> report
-"""
+"""Which jobs some methods need in a layout, from nothing to a report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from cochef.agents import pool
-from cochef.agents.names import checksums
+from cochef import methods
 from cochef.errors import InputError, shown
-from cochef.evaluation import crossplay, records
-from cochef.experiments import adaptation, pools, populations
-from cochef.experiments.adaptation import Adaptation
-from cochef.experiments.jobs import Job, Place
-from cochef.experiments.populations import Population
-from cochef.experiments.presets import AS_IT_IS, PRESETS, RUN_METHODS, Changes, Preset
+from cochef.experiments.jobs import Job
+from cochef.experiments.presets import NO_OVERRIDES, PRESETS, Overrides, Preset
 from cochef.experiments.results import WriteReport
+from cochef.experiments.stages import BuildPool, EvaluateAgents, TrainAgents, TrainPopulation
 from cochef.kitchen.layout import Layout
-from cochef.learning import reward_config, runs
+from cochef.learning import reward_config
 from cochef.learning.reward_config import RewardConfig
-from cochef.methods.hsp import BiasedShaping
+from cochef.methods.parts.method import Method, Options, PopulationSpec, Scale, Sizes
+from cochef.validation import known, whole_number
+
+MOST = 1000  # of anything that has a size
 
 
-@dataclass(frozen=True)
-class TrainPopulation:
-    """The first stage of a method."""
-
-    population: Population
-    kind: str = "population"
-    version: int = 1
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """All settings."""
-        return self.population.about
-
-    def run(self, place: Place) -> None:
-        """Train, or go on training."""
-        populations.train(self.population, place.directory, place.sinks, tell=place.tell)
-
-
-@dataclass(frozen=True)
-class BuildPool:
-    """The policies that a method's agents learn with; needs `population`, and with HSP perhaps `mep`."""
-
-    method: str
-    layout: Layout
-    keep: int | None = None
-    """Biased policies that are kept; all if not given."""
-    mep: int = 0
-    """Members of the population of MEP that join."""
-    episodes: int = 100
-    seed: int = 0
-    kind: str = "pool"
-    version: int = 1
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """All settings."""
-        names = ("method", "keep", "mep", "episodes", "seed")
-        return {name: getattr(self, name) for name in names} | {"layout": self.layout.fingerprint}
-
-    def run(self, place: Place) -> None:
-        """Choose, and copy."""
-        population = place.needs["population"]
-        if self.method == "hsp":
-            pools.of_biased(
-                place.directory,
-                population,
-                self.layout,
-                keep=self.keep,
-                mep=place.needs.get("mep"),
-                mep_members=self.mep,
-                episodes=self.episodes,
-                seed=self.seed,
-            )
-        else:
-            pools.of_levels(place.directory, population, self.method, self.layout)
-
-
-@dataclass(frozen=True)
-class TrainAgents:
-    """The second stage; needs `pool`."""
-
-    layout: Layout
-    adaptation: Adaptation
-    kind: str = "agents"
-    version: int = 2
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """All settings."""
-        return self.adaptation.about
-
-    def run(self, place: Place) -> None:
-        """Train, or go on training."""
-        files = pool.read(place.needs["pool"], self.layout)
-        adaptation.train(self.adaptation, files, place.directory, place.sinks, tell=place.tell)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """Agents with everybody that nobody trained with; needs `agents`."""
-
-    method: str
-    layout: Layout
-    agents: int
-    """How many of them, from the first."""
-    episodes: int
-    seed: int
-    kind: str = "measured"
-    version: int = 1
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """All settings."""
-        return {
-            "method": self.method,
-            "layout": self.layout.fingerprint,
-            "agents": self.agents,
-            "partners": {name: checksums(name) for name in crossplay.unseen_partners(self.layout)},
-            "episodes": self.episodes,
-            "seed": self.seed,
-        }
-
-    def run(self, place: Place) -> None:
-        """Play, and record every episode."""
-        directory = place.needs["agents"] / runs.AGENTS
-        agents = [crossplay.Player(self.method, str(directory / f"{n:02}"), n) for n in range(self.agents)]
-        partners = crossplay.players(crossplay.unseen_partners(self.layout))
-        found = crossplay.evaluate(self.layout, agents, partners, episodes=self.episodes, seed=self.seed)
-        named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
-        manifest = crossplay.manifest(self.layout, named, partners, self.episodes, self.seed, greedy=False)
-        records.write(place.directory, found, manifest)
-
-
-def jobs(
+def report_job(
     layout: Layout,
-    methods: Sequence[str],
+    names: Sequence[str],
     preset: str = "laptop",
     seed: int = 0,
-    changes: Changes = AS_IT_IS,
+    overrides: Overrides = NO_OVERRIDES,
     rewards: RewardConfig | None = None,
 ) -> Job:
-    """The report on some methods in a kitchen, with all that it needs."""
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {shown(preset)}; known: {', '.join(PRESETS)}")
-    unknown = [method for method in methods if method not in RUN_METHODS]
-    if unknown or not methods or len(set(methods)) < len(methods):
-        raise InputError(f"methods {shown(list(methods))}; it takes some of {', '.join(RUN_METHODS)}, each once")
-    settings = changes.of(PRESETS[preset])
-    plan = _Plan(layout, preset, settings, seed, rewards or reward_config.shipped(layout))
-    needs: dict[str, Job] = {}
-    for method in methods:
-        needs |= {f"{method}-{name}": job for name, job in plan.method(method).items()}
-    return Job(WriteReport(layout, tuple(methods), preset), f"{'-'.join(methods)}-{layout.name}", needs)
+    """The report on some methods in a layout, with all jobs that it needs."""
+    known(preset, "preset", PRESETS)
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            f"methods {shown(list(names))}; "
+            f"it takes some of {', '.join(methods.names())}, each once"
+        )
+    chosen = [methods.get(name) for name in names]
+    _check_overrides(overrides, chosen)
+    graph = _Graph(
+        layout, PRESETS[preset], seed, overrides, rewards or reward_config.shipped(layout)
+    )
+    inputs: dict[str, Job] = {}
+    for method in chosen:
+        inputs |= {f"{method.name}-{name}": job for name, job in graph.method(method).items()}
+    return Job(WriteReport(layout, tuple(names)), f"{'-'.join(names)}-{layout.name}", inputs)
+
+
+def population(
+    method: str,
+    layout: Layout,
+    preset: str = "laptop",
+    seed: int = 0,
+    members: int | None = None,
+    steps: int | None = None,
+    rewards: RewardConfig | None = None,
+    options: Options | None = None,
+) -> TrainPopulation:
+    """A method's own population, perhaps with another size, length, rewards or options."""
+    known(preset, "preset", PRESETS)
+    chosen = methods.get(method)
+    settings = PRESETS[preset]
+    size = chosen.population.size
+    return TrainPopulation(
+        spec=chosen.population,
+        layout=layout,
+        rewards=rewards or reward_config.shipped(layout),
+        training=settings.first_stage if steps is None else settings.first_stage.lasting(steps),
+        members=getattr(size, settings.scale) if members is None else members,
+        seed=seed,
+        options=options or {},
+    )
+
+
+def sizes_of(method: Method, scale: Scale, overrides: Overrides = NO_OVERRIDES) -> Sizes:
+    """All sizes of a method, with a variant of its pool and what else is asked for."""
+    sizes: Sizes = method.sizes(scale)
+    if overrides.pool is not None and overrides.pool in method.variants:
+        changed = method.variants[overrides.pool](sizes)
+        for name in overrides.sizes:
+            if name in sizes and changed[name] != sizes[name]:
+                raise InputError(
+                    f"{name} is {overrides.sizes[name]} with the pool {overrides.pool}, "
+                    "which settles it; drop one"
+                )
+        sizes = changed
+    sizes = {name: overrides.sizes.get(name, size) for name, size in sizes.items()}
+    for name, of in method.limits.items():
+        size, most = sizes[name], sizes[of]
+        if size is not None and most is not None and size > most:
+            raise InputError(f"{name} is {size}; of {most} {of} it takes up to {most}")
+    return sizes
+
+
+def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
+    """Everything that is asked for means something to one of the methods."""
+    variants = {variant for method in chosen for variant in method.variants}
+    if overrides.pool is not None:
+        known(overrides.pool, "pool", sorted(variants))
+    for name, size in overrides.sizes.items():
+        whole_number(size, name, 0 if name in _MAY_BE_NONE else 1, MOST)
+        if not any(name in method.sizes("full") for method in chosen):
+            raise InputError(f"{name} is {size}, which none of the methods has")
+    for name, value in overrides.options.items():
+        specs = [spec for method in chosen for spec in method.populations if name in spec.options]
+        if not specs:
+            raise InputError(f"{name} is {shown(value)}, which none of the methods has")
+        specs[0].with_defaults({name: value})
+
+
+_MAY_BE_NONE = ("mep",)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Graph:
     """What all methods have in common."""
 
     layout: Layout
-    preset: str
-    settings: Preset
+    preset: Preset
     seed: int
+    overrides: Overrides
     rewards: RewardConfig
 
-    def method(self, method: str) -> dict[str, Job]:
-        """All jobs of a method: population (and mep), pool, agents, measured."""
-        if method == "sp":  # the policies of FCP's population at the end
-            agents = self.population("fcp", max(self.settings.members["fcp"], self.settings.adaptive.seeds))
-            return {"agents": agents, "measured": self.measured(method, agents)}
-        members = self.settings.members[method]
-        found = {"population": self.population(method, members)}
-        build, size = BuildPool(method, self.layout, episodes=self.settings.episodes, seed=self.seed), 3 * members
-        if method == "hsp":
-            build = replace(build, keep=self.settings.kept, mep=self.settings.mep)
-            size = (members if self.settings.kept is None else self.settings.kept) + 3 * self.settings.mep
-            if self.settings.mep:
-                found |= {"mep": self.population("mep", self.mep_members())}
-        pool = Job(build, self.label(method), dict(found))
-        adapt = adaptation.adaptation(self.settings.adaptive, self.rewards, size, self.seed)
-        agents = Job(TrainAgents(self.layout, adapt), self.label(method), {"pool": pool})
-        return found | {"pool": pool, "agents": agents, "measured": self.measured(method, agents)}
-
-    def mep_members(self) -> int:
-        """The size of MEP's population, some of which join HSP's pool."""
-        there, wanted = self.settings.members["mep"], self.settings.mep
-        if wanted > there:
-            raise InputError(f"{wanted} policies of MEP for HSP's pool, of a population of {there}; take up to {there}")
-        return there
-
-    def label(self, method: str) -> str:
-        return f"{method}-{self.layout.name}"
-
-    def population(self, method: str, members: int) -> Job:
-        shaping = BiasedShaping(self.settings.biased_shaping if method == "hsp" else "none")
-        grown = populations.population(
-            method, self.layout, self.preset, self.seed, members, rewards=self.rewards, biased_shaping=shaping
+    def method(self, method: Method) -> Mapping[str, Job]:
+        """All jobs of a method: its populations by name, pool, agents, evaluation."""
+        sizes = sizes_of(method, self.preset.scale, self.overrides)
+        stage = self.overrides.second_stage(self.preset.second_stage)
+        label = f"{method.name}-{self.layout.name}"
+        if method.pool is None:
+            # Without a second stage its agents are the population's; there must be enough.
+            agents = self.population(method.population, sizes, least=stage.agents)
+            found = {}
+        else:
+            populations = {
+                spec.name: self.population(spec, sizes)
+                for spec in method.populations
+                if sizes.get(spec.name) != 0  # nobody of it is wanted
+            }
+            build = BuildPool(method, self.layout, sizes, self.preset.episodes, self.seed)
+            pool = Job(build, label, populations)
+            train = TrainAgents(self.layout, stage, self.rewards, self.seed)
+            agents = Job(train, label, {"pool": pool})
+            found = populations | {"pool": pool}
+        evaluate = EvaluateAgents(
+            method.name, self.layout, stage.agents, self.preset.episodes, self.seed
         )
-        return Job(TrainPopulation(grown), self.label(method))
+        evaluation = Job(evaluate, label, {"agents": agents})
+        return found | {"agents": agents, "evaluation": evaluation}
 
-    def measured(self, method: str, agents: Job) -> Job:
-        number, episodes = self.settings.adaptive.seeds, self.settings.episodes
-        measure = Measure(method, self.layout, number, episodes, self.seed)
-        return Job(measure, self.label(method), {"agents": agents})
+    def population(self, spec: PopulationSpec, sizes: Sizes, least: int = 1) -> Job:
+        members = sizes[spec.size.name]
+        assert members is not None
+        options = {
+            name: value for name, value in self.overrides.options.items() if name in spec.options
+        }
+        train = TrainPopulation(
+            spec=spec,
+            layout=self.layout,
+            rewards=self.rewards,
+            training=self.preset.first_stage,
+            members=max(members, least),
+            seed=self.seed,
+            options=options,
+        )
+        return Job(train, f"{spec.name}-{self.layout.name}")

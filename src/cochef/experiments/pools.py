@@ -1,104 +1,175 @@
-"""From populations on disk to the pools that agents are trained with."""
+"""From populations on disk to pools on disk, as a method's rule chooses."""
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from cochef.agents import pool, storage
-from cochef.agents.pool import AgentFile, Member, PoolFiles
+from cochef.agents import pool
+from cochef.agents.pool import Member, PoolFiles, StoredAgent
 from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
+from cochef.evaluation.preferences import PairCounts
 from cochef.files import read_limited, write_whole
-from cochef.kitchen.constants import Event
-from cochef.kitchen.episodes import counted_events
+from cochef.kitchen.events import Event, counted_events, event_distances
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, snapshots
 from cochef.learning.reward_config import ORDER
-from cochef.methods import diversity, fcp
+from cochef.learning.snapshots import Snapshot
+from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, event_diversity
 
-FILTER, PICTURE = "filter.json", "filter.png"
+FILTER = "filter.json"
+PICTURE = "filter.png"
 MAX_BYTES = 16 * 1024**2
-NEAR = 0.1  # of the median distance: policies nearer than that are nearly the same
+NEAR = 0.1  # of the median distance: policies nearer than that are near-duplicates
 
-Tables = list[tuple[Member, AgentFile]]
+_DIGITS = 4  # of event counts
+
+
+@dataclass(frozen=True)
+class PopulationFiles:
+    """A trained population in the directory of its run."""
+
+    directory: Path
+    layout: Layout
+    episodes: int
+    """Episodes in either seat over which events are counted."""
+    seed: int
+
+    @cached_property
+    def snapshots(self) -> list[Snapshot]:
+        """All snapshots, the earliest first."""
+        return snapshots.read(self.directory / runs.SNAPSHOTS)
+
+    @cached_property
+    def counts(self) -> PairCounts:
+        """What the first learner of each member does with the second, in an episode."""
+        pairs = preferences.read_pairs(self.directory, self.layout)
+        return preferences.event_counts(self.layout, pairs.agents, self.seed, self.episodes)
+
+    @property
+    def was_counted(self) -> bool:
+        """Whether somebody has asked for its counts."""
+        return "counts" in vars(self)
+
+    @property
+    def hidden_rewards(self) -> list[Mapping[str, float]] | None:
+        """The weights of each member's hidden reward, if there are any."""
+        return runs.read_config(self.directory).get("hidden_rewards")
+
+    @property
+    def trained(self) -> TrainedPopulation:
+        """What a pool rule may look at."""
+        returns = np.array([snapshot.returns for snapshot in self.snapshots])
+        events = list(counted_events(self.layout))
+        return TrainedPopulation(returns, lambda: self.counts.events[:, events])
+
+    @property
+    def source(self) -> str:
+        """What tells its run from others: the first digits of its configuration's checksum."""
+        text = json.dumps(runs.read_config(self.directory), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def policy(self, choice: PoolChoice) -> tuple[Member, StoredAgent]:
+        """A chosen policy, and what is known about it."""
+        snapshot = self.snapshots[choice.snapshot]
+        member = choice.member
+        name = f"{choice.population}-{member:02}"
+        hidden = self.hidden_rewards
+        if self.was_counted:
+            task_return = float(self.counts.task_return[member])
+            by_event = self.counts.events[member]
+            events = counted_events(self.layout)
+        else:
+            name = f"{name}-{choice.level}"
+            task_return = snapshot.returns[member]
+            by_event = np.mean(snapshot.events[member], axis=0)
+            events = tuple(Event)
+        described = Member(
+            name=name,
+            population=choice.population,
+            run=self.source,
+            member=member,
+            level=choice.level,
+            task_return=task_return,
+            events={
+                event.label: round(float(by_event[event]), _DIGITS)
+                for event in events
+                if by_event[event]
+            },
+            hidden_reward=None if hidden is None else dict(hidden[member]),
+        )
+        return described, snapshots.extract(snapshot.path, self.layout, member)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which biased policies were kept, and by what."""
+    """Which policies of a population were kept, and by what they were told apart."""
 
     layout: str
-    events: tuple[str, ...]  # by which they are told apart
-    hidden: tuple[Mapping[str, float], ...]  # what each policy wants
-    counts: Float[np.ndarray, "policies events"]
-    returns: Float[np.ndarray, " policies"]  # mean task return of an episode with its partner
+    events: tuple[str, ...]
+    hidden_rewards: tuple[Mapping[str, float], ...]
+    counts: Float[np.ndarray, "policies events"]  # mean of an episode
+    task_returns: Float[np.ndarray, " policies"]  # mean of an episode with its partner
     chosen: tuple[int, ...]  # in the order of choice
 
     @property
     def diversity(self) -> float:
         """The event diversity of those that were kept."""
-        return diversity.event_diversity(self.counts, np.array(self.chosen))
+        return event_diversity(self.counts, np.array(self.chosen))
 
     @property
     def near_duplicates(self) -> int:
-        """How many of those that were kept have another one, kept before them, that is nearly the same."""
-        apart = diversity.distances(self.counts)
-        near = NEAR * float(np.median(apart[np.triu_indices(len(apart), 1)])) if len(apart) > 1 else 0.0
-        kept = apart[np.ix_(self.chosen, self.chosen)]
-        return int(sum((kept[number, :number] < near).any() for number in range(1, len(kept))))
+        """How many of those that were kept are nearly the same as one kept before them."""
+        distances = event_distances(self.counts)
+        pairs = distances[np.triu_indices(len(distances), 1)]
+        near = NEAR * float(np.median(pairs)) if len(pairs) else 0.0
+        kept = distances[np.ix_(self.chosen, self.chosen)]
+        return int(sum((kept[row, :row] < near).any() for row in range(1, len(kept))))
+
+    def as_table(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        arrays = {"counts": self.counts.tolist(), "task_returns": self.task_returns.tolist()}
+        derived = {"diversity": self.diversity, "near_duplicates": self.near_duplicates}
+        return {**vars(self), **arrays, **derived}
 
 
-def of_levels(directory: Path, run: Path, method: str, layout: Layout) -> PoolFiles:
-    """The pool of FCP, MEP or TrajDiv: init, mid and final of all members of a run."""
-    return pool.write(directory, layout, _levels(run, method, layout))
-
-
-def of_biased(
+def write(
     directory: Path,
-    biased: Path,
     layout: Layout,
-    *,
-    keep: int | None = 18,
-    mep: Path | None = None,
-    mep_members: int = 6,
-    episodes: int = 100,
-    seed: int = 0,
+    populations: Mapping[str, PopulationFiles],
+    choices: Sequence[PoolChoice],
 ) -> PoolFiles:
-    """The pool of HSP: biased policies that behave differently (all if `keep` is None), and some MEP policies."""
-    found = filtered(biased, layout, keep=keep, episodes=episodes, seed=seed)
-    table = {**asdict(found), "diversity": found.diversity, "near_duplicates": found.near_duplicates}
-    table |= {"counts": found.counts.tolist(), "returns": found.returns.tolist()}
-    write_whole(directory / FILTER, (json.dumps(table, indent=1) + "\n").encode())
-    plots.save(
-        plots.event_space(found.counts, found.events, found.hidden, found.chosen, layout.name), directory / PICTURE
-    )
-    members = _biased(biased, found)
-    if mep:
-        members += _levels(mep, "mep", layout, mep_members)
+    """Copy the chosen policies into a pool, with what the filter found, if there was one."""
+    for name, files in populations.items():
+        if files.was_counted:
+            chosen = tuple(choice.member for choice in choices if choice.population == name)
+            _write_filter(directory, files, chosen)
+    members = [populations[choice.population].policy(choice) for choice in choices]
     return pool.write(directory, layout, members)
 
 
-def filtered(biased: Path, layout: Layout, *, keep: int | None, episodes: int, seed: int) -> Filter:
-    """The biased policies of a run with what they do, and which of them to keep."""
-    _, pairs, _ = preferences.read_pairs(biased, layout)
-    tally = preferences.event_counts(layout, pairs, seed, episodes)
-    events = counted_events(layout)
-    counts = np.asarray(tally.events[:, 0], float)
-    chosen = range(len(pairs)) if keep is None else diversity.select(counts[:, list(events)], keep, seed).tolist()
-    return Filter(
-        layout=layout.name,
+def _write_filter(directory: Path, files: PopulationFiles, chosen: tuple[int, ...]) -> None:
+    events = counted_events(files.layout)
+    found = Filter(
+        layout=files.layout.name,
         events=tuple(event.label for event in events),
-        hidden=tuple(runs.configuration(biased)["hidden"]),
-        counts=counts[:, list(events)],
-        returns=np.asarray(tally.score, float) / 2,
-        chosen=tuple(chosen),
+        hidden_rewards=tuple(files.hidden_rewards or ()),
+        counts=files.counts.events[:, list(events)],
+        task_returns=files.counts.task_return,
+        chosen=chosen,
     )
+    write_whole(directory / FILTER, (json.dumps(found.as_table(), indent=1) + "\n").encode())
+    picture = plots.event_space(
+        found.counts, found.events, found.hidden_rewards, chosen, files.layout.name
+    )
+    plots.save(picture, directory / PICTURE)
 
 
 def read_filter(directory: Path) -> dict[str, Any] | None:
@@ -108,86 +179,60 @@ def read_filter(directory: Path) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(read_limited(path, MAX_BYTES, "the result of a filter"))
-        missing = {"events", "hidden", "counts", "chosen", "diversity", "near_duplicates"} - found.keys()
+        missing = {"events", "counts", "chosen", "diversity", "near_duplicates"} - found.keys()
     except (ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({error}); delete its directory, and the job is done again") from error
+        raise InputError(
+            f"{path}: damaged ({error}); delete its directory, and the job is done again"
+        ) from error
     if missing:
-        raise InputError(f"{path}: damaged (no {min(missing)}); delete its directory, and the job is done again")
+        raise InputError(
+            f"{path}: damaged (no {min(missing)}); delete its directory, and the job is done again"
+        )
     return found
 
 
-def _biased(run: Path, found: Filter) -> Tables:
-    source = _source(run)
-    members: Tables = []
-    for number in found.chosen:
-        path = run / runs.AGENTS / f"{number:02}-{runs.LEARNERS[0]}{storage.SUFFIX}"
-        events = {name: count / 2 for name, count in zip(found.events, found.counts[number].tolist(), strict=True)}
-        member = Member(
-            name=f"biased-{number:02}",
-            method="hsp",
-            run=source,
-            member=number,
-            level="final",
-            returned=float(found.returns[number]),
-            events={name: round(count, 4) for name, count in events.items() if count},
-            hidden=dict(found.hidden[number]),
-        )
-        members.append((member, storage.read(path)))
-    return members
-
-
-def _levels(run: Path, method: str, layout: Layout, first: int | None = None) -> Tables:
-    levels = fcp.skill_levels(run)
-    if first is not None and not 1 <= first <= len(levels):
-        raise InputError(f"{first} members of {run}; it has {len(levels)}")
-    source = _source(run)
-    members: Tables = []
-    for number, level in enumerate(levels[:first]):
-        for name in ("init", "mid", "final"):
-            snapshot = getattr(level, name)
-            counts = np.mean(snapshot.events[number], axis=0)
-            member = Member(
-                name=f"{method}-{number:02}-{name}",
-                method=method,
-                run=source,
-                member=number,
-                level=name,
-                returned=snapshot.returns[number],
-                events={event.label: round(float(counts[event]), 4) for event in Event if counts[event]},
-            )
-            members.append((member, snapshots.extract(snapshot.path, layout, number)))
-    return members
-
-
-def _source(run: Path) -> str:
-    """What tells a run from others: the beginning of its configuration's checksum."""
-    text = json.dumps(runs.configuration(run), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def describe(files: PoolFiles) -> list[dict[str, Any]]:
-    """A row a member: who it is, what it likes, what it does most."""
+def describe(files: PoolFiles) -> list[dict[str, str]]:
+    """A row per member: who it is, its hidden reward, its return and most frequent events."""
     rows = []
     for member in files.members:
-        likes = {name: weight for name, weight in (member.hidden or {}).items() if weight}
-        wants = ", ".join(f"{name} {weight:+g}" for name, weight in likes.items()) or "nothing"
-        busiest = sorted(member.events.items(), key=lambda entry: -entry[1])[:3]
+        hidden = "none: the task reward"
+        if member.hidden_reward is not None:
+            weights = {name: weight for name, weight in member.hidden_reward.items() if weight}
+            hidden = ", ".join(f"{name} {weight:+g}" for name, weight in weights.items()) or "0"
+        frequent = sorted(member.events.items(), key=lambda entry: -entry[1])[:3]
+        source = f"{member.population} {member.run[:6]}, member {member.member}, {member.level}"
         rows.append(
             {
                 "name": member.name,
-                "from": f"{member.method} {member.run[:6]}, member {member.member}, {member.level}",
-                "likes": "the task" if member.hidden is None else wants,
-                "return": f"{member.returned:.0f}",
-                "does most": ", ".join(f"{name} {count:.1f}" for name, count in busiest) or "nothing",
+                "from": source,
+                "hidden reward": hidden,
+                "return": f"{member.task_return:.0f}",
+                "events": ", ".join(f"{name} {count:.1f}" for name, count in frequent) or "none",
             }
         )
     return rows
 
 
-def event_table(
-    files: PoolFiles,
-) -> tuple[Float[np.ndarray, "policies events"], tuple[str, ...], list[Mapping[str, float]]]:
-    """The events by which policies are told apart, how often everybody causes them, and what everybody likes."""
+@dataclass(frozen=True)
+class PoolEvents:
+    """How often everybody in a pool causes the events that tell policies apart."""
+
+    counts: Float[np.ndarray, "policies events"]
+    events: tuple[str, ...]
+    hidden_rewards: tuple[Mapping[str, float], ...]
+
+
+def pool_events(files: PoolFiles) -> PoolEvents:
+    """The event counts of everybody in a pool."""
     events = tuple(event.label for event in counted_events(files.layout))
-    counts = np.array([[member.events.get(event, 0.0) for event in events] for member in files.members])
-    return counts, events, [{ORDER: 1.0} if member.hidden is None else member.hidden for member in files.members]
+    task_reward = {ORDER: 1.0}
+    return PoolEvents(
+        counts=np.array(
+            [[member.events.get(event, 0.0) for event in events] for member in files.members]
+        ),
+        events=events,
+        hidden_rewards=tuple(
+            task_reward if member.hidden_reward is None else member.hidden_reward
+            for member in files.members
+        ),
+    )

@@ -1,198 +1,163 @@
-"""Settings that belong together: for a test, for two cores, and the paper's. Loads nothing that computes."""
+"""Presets: settings that belong together, for a test, for two cores, and the paper's.
+
+Loads no JAX, so that the command line is quick.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from cochef.agents.network_config import NetworkConfig, ObservationKind
-from cochef.errors import InputError, shown
 from cochef.learning.config import Schedule, TrainingConfig
-
-Method = Literal["selfplay", "fcp", "mep", "trajdiv", "hsp"]
-METHODS: tuple[str, ...] = get_args(Method)
-
-RunMethod = Literal["hsp", "fcp", "mep", "trajdiv", "sp"]
-RUN_METHODS: tuple[str, ...] = get_args(RunMethod)
-
-PoolName = Literal["paper", "no-mep", "no-filter", "double"]
-
-Shaping = Literal["none", "annealed", "constant"]
 
 PresetName = Literal["smoke", "quick", "laptop", "paper"]
 
 
 @dataclass(frozen=True)
 class SecondStage:
-    """How agents learn to get along with a pool."""
+    """How adaptive agents are trained with a pool."""
 
     training: TrainingConfig
     sampling: str = "stratified"
     """How kitchens get their partners: stratified, uniform or prioritised."""
     identity: str = "number"
     """What the critic is told about the partner: none, number or one-hot."""
-    seeds: int = 4
+    agents: int = 4
     """Agents, which differ in nothing but chance."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How populations learn, how many members they have, what becomes of them in pools, and how agents learn."""
+    """How populations and agents are trained, and how large everything is."""
 
-    training: TrainingConfig
-    members: Mapping[str, int]
-    adaptive: SecondStage
-    kept: int | None = 18
-    """Biased policies that the filter of HSP keeps; all if None."""
-    mep: int = 6
-    """MEP policies, three levels of each, in the pool of HSP."""
+    scale: Literal["full", "half", "tiny"]
+    """Which of the sizes that every method declares."""
+    first_stage: TrainingConfig
+    second_stage: SecondStage
     episodes: int = 100
-    """Episodes of a pair in a seat, when policies are counted and agents are measured."""
-    biased_shaping: Shaping = "none"
-    """What helps biased policies to learn."""
+    """Episodes of a pair in a seat, when events are counted and agents are evaluated."""
 
 
 @dataclass(frozen=True)
-class Changes:
+class Overrides:
     """What may be asked for instead of a preset's own; None leaves it."""
 
-    pool: PoolName = "paper"
-    """HSP's pool without MEP policies and filter, without filter, or all pools doubled."""
+    pool: str | None = None
+    """Another pool of a method: no-mep, no-filter (HSP's), or double (of all methods)."""
     policies: int | None = None
-    """Members of the populations of FCP, MEP and TrajDiv; three levels of each are in their pools."""
+    """Members of the populations with the task reward."""
     kept: int | None = None
-    """Biased policies that are kept."""
+    """Biased policies that HSP's filter keeps."""
     mep: int | None = None
-    """Members of MEP's population that join them."""
-    seeds: int | None = None
-    """Agents a method."""
+    """Members of MEP's population that join them, each at three levels of skill."""
+    agents: int | None = None
+    """Agents of a method."""
     sampling: str | None = None
-    """How agents meet the policies of a pool."""
+    """How kitchens get their partners: stratified, uniform or prioritised."""
     kitchens: int | None = None
     """Kitchens in which an agent plays at once."""
-    biased_shaping: Shaping | None = None
-    """What helps biased policies to learn: nothing, a helping reward that fades, or one that stays for both."""
+    biased_shaping: str | None = None
+    """What shapes HSP's biased policies: none, annealed, or constant (then for pi_a, too)."""
 
-    def of(self, preset: "Preset") -> "Preset":
-        """The preset with these changes."""
-        self._check(preset)
-        most = preset.members["hsp"]
-        kept, mep, factor = preset.kept, preset.mep, 2 if self.pool == "double" else 1
-        if self.pool in ("no-mep", "no-filter"):
-            kept = None
-        if self.pool == "no-mep":
-            mep = 0
-        kept, mep = kept and min(factor * kept, most), factor * mep
-        members = {
-            method: number if method in ("hsp", "selfplay") else self.policies or factor * number
-            for method, number in preset.members.items()
-        }
-        stage = preset.adaptive
-        training = stage.training if self.kitchens is None else replace(stage.training, kitchens=self.kitchens)
-        seeds = stage.seeds if self.seeds is None else self.seeds
-        stage = replace(stage, training=training, seeds=seeds, sampling=self.sampling or stage.sampling)
-        kept, mep = kept if self.kept is None else self.kept, mep if self.mep is None else self.mep
-        shaping = self.biased_shaping or preset.biased_shaping
-        return replace(preset, members=members, kept=kept, mep=mep, adaptive=stage, biased_shaping=shaping)
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that are asked for, by name."""
+        sizes = {"policies": self.policies, "kept": self.kept, "mep": self.mep}
+        return {name: size for name, size in sizes.items() if size is not None}
 
-    def _check(self, preset: "Preset") -> None:
-        """Everything is known, within its limits, and says the same as the rest."""
-        for what, value, known in (
-            ("pool", self.pool, get_args(PoolName)),
-            ("biased shaping", self.biased_shaping or "none", get_args(Shaping)),
-        ):
-            if value not in known:
-                raise InputError(f"unknown {what} {shown(value)}; known: {', '.join(known)}")
-        limits = {"policies": (1, 1000), "kept": (1, preset.members["hsp"]), "mep": (0, 1000), "seeds": (1, 1000)}
-        for name, (least, top) in limits.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= top:
-                raise InputError(f"{name} is {shown(value)}; it takes a whole number from {least} to {top}")
-        settled = {"no-filter": ("kept",), "no-mep": ("kept", "mep"), "double": ("kept", "mep", "policies")}
-        for name in settled.get(self.pool, ()):
-            if getattr(self, name) is not None:
-                raise InputError(
-                    f"{name} is {getattr(self, name)} with the pool {self.pool}, which settles it; drop one"
-                )
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of populations that are asked for, by name."""
+        return {} if self.biased_shaping is None else {"biased_shaping": self.biased_shaping}
+
+    def second_stage(self, stage: SecondStage) -> SecondStage:
+        """A second stage with these changes."""
+        training = stage.training
+        if self.kitchens is not None:
+            training = replace(training, kitchens=self.kitchens)
+        return replace(
+            stage,
+            training=training,
+            sampling=stage.sampling if self.sampling is None else self.sampling,
+            agents=stage.agents if self.agents is None else self.agents,
+        )
 
 
-AS_IT_IS = Changes()
+NO_OVERRIDES = Overrides()
 
-_PAPER_MEMBERS = {"selfplay": 1, "fcp": 12, "mep": 12, "trajdiv": 12, "hsp": 36}
+_SMOKE_STEPS = 8 * 40 * 12
 
 _SMOKE = TrainingConfig(
     kitchens=8,
-    steps=40,
-    total=8 * 40 * 12,
+    rollout_steps=40,
+    total_steps=_SMOKE_STEPS,
     epochs=2,
     minibatches=2,
-    shaping=Schedule(1.0, 0.0, 8 * 40 * 12),
+    shaping=Schedule(1.0, 0.0, _SMOKE_STEPS),
     snapshots=4,
     network=NetworkConfig(hidden=(16, 16)),
 )
 
 _PAPER = TrainingConfig(
     kitchens=100,
-    steps=400,
-    scattered=0.0,
-    total=10_000_000,
+    rollout_steps=400,
+    random_starts=0.0,
+    total_steps=10_000_000,
     epochs=15,
     minibatches=1,
     chunk=10,
     learning_rate=Schedule(5e-4, 5e-4, 1),
     adam_epsilon=1e-5,
     weight_decay=0.0,
-    gradient_norm=10.0,
+    max_grad_norm=10.0,
     clip=0.2,
     entropy=Schedule(0.01, 0.01, 1),
     discount=0.99,
-    trace=0.95,
+    gae_lambda=0.95,
     value_clip=0.2,
     value_weight=1.0,
-    huber=10.0,
-    value_decay=0.99999,
+    huber_delta=10.0,
+    value_norm_decay=0.99999,
     shaping=Schedule(1.0, 0.0, 100_000_000),
-    network=NetworkConfig(ObservationKind.GRID, channels=(32, 64, 32), hidden=(64, 64, 64), normalise=True),
+    network=NetworkConfig(
+        ObservationKind.GRID, channels=(32, 64, 32), hidden=(64, 64, 64), layer_norm=True
+    ),
 )
-
-_MEMORY = replace(TrainingConfig().network, memory=64)
 
 _LAPTOP_ADAPTIVE = TrainingConfig(
     kitchens=144,
-    steps=50,
-    scattered=0.0,
-    total=8_000_000,
+    rollout_steps=50,
+    random_starts=0.0,
+    total_steps=8_000_000,
     minibatches=5,
     learning_rate=Schedule(2e-3, 3e-4, 8_000_000),
     entropy=Schedule(0.05, 0.005, 8_000_000),
     shaping=Schedule(1.0, 0.0, 8_000_000),
-    network=_MEMORY,
+    network=NetworkConfig(recurrent=64),
+)
+
+_PAPER_ADAPTIVE = replace(
+    _PAPER,
+    kitchens=300,
+    total_steps=100_000_000,
+    network=replace(_PAPER.network, recurrent=64),
 )
 
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
-        _SMOKE,
-        dict.fromkeys(METHODS, 2) | {"hsp": 4},
-        SecondStage(replace(_SMOKE, chunk=10, network=replace(_SMOKE.network, memory=8)), seeds=2),
-        kept=3,
-        mep=1,
+        scale="tiny",
+        first_stage=_SMOKE,
+        second_stage=SecondStage(
+            replace(_SMOKE, network=replace(_SMOKE.network, recurrent=8)), agents=2
+        ),
         episodes=2,
     ),
     "quick": Preset(
-        TrainingConfig().lasting(500_000),
-        {"selfplay": 1, "fcp": 6, "mep": 6, "trajdiv": 6, "hsp": 18},
-        SecondStage(_LAPTOP_ADAPTIVE.lasting(2_500_000), seeds=2),
-        kept=9,
-        mep=3,
+        scale="half",
+        first_stage=TrainingConfig().lasting(500_000),
+        second_stage=SecondStage(_LAPTOP_ADAPTIVE.lasting(2_500_000), agents=2),
         episodes=50,
     ),
-    "laptop": Preset(TrainingConfig(), _PAPER_MEMBERS, SecondStage(_LAPTOP_ADAPTIVE)),
-    "paper": Preset(
-        _PAPER,
-        _PAPER_MEMBERS,
-        SecondStage(
-            replace(_PAPER, kitchens=300, total=100_000_000, network=replace(_PAPER.network, memory=64)),
-            sampling="uniform",
-            seeds=5,
-        ),
-    ),
+    "laptop": Preset("full", TrainingConfig(), SecondStage(_LAPTOP_ADAPTIVE)),
+    "paper": Preset("full", _PAPER, SecondStage(_PAPER_ADAPTIVE, sampling="uniform", agents=5)),
 }

@@ -1,8 +1,8 @@
-"""What came of it: the report on some methods in a kitchen."""
+"""The report on some methods in a layout, and the commands that show its agents at work."""
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,177 +17,220 @@ from cochef.evaluation.records import Records
 from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture, Report
 from cochef.evaluation.tables import Table
 from cochef.experiments import pools
-from cochef.experiments.adaptation import PARTNERS
-from cochef.experiments.jobs import Place, seconds
-from cochef.experiments.populations import CURVES
+from cochef.experiments.jobs import JobContext, seconds_of
+from cochef.experiments.stages import CURVES, PARTNERS, agent_path
 from cochef.files import write_whole
 from cochef.kitchen import layouts, render
 from cochef.kitchen.layout import Layout
-from cochef.learning import runs
+from cochef.learning.writers import read_metrics
 from cochef.rollout import record
 
 TABLES = "tables.json"
-KITCHEN = "kitchen.toml"  # a kitchen of one's own
-FIRST = "00"  # the agent that is shown
+LAYOUT = "layout.toml"  # a layout that does not ship
 LAST = 20  # iterations at the end of training over which returns are averaged
 FILM_STEPS = 200
 FILM_TILE = 48
 
+_STAGES = ("pool", "agents", "evaluation")
+
 
 @dataclass(frozen=True)
 class WriteReport:
-    """Tables, curves and films; needs METHOD-measured, METHOD-agents, METHOD-pool and METHOD-population."""
+    """Tables, curves and films; takes METHOD-NAME for all jobs NAME of each method."""
 
     layout: Layout
     methods: tuple[str, ...]
-    preset: str
     kind: str = "report"
-    version: int = 1
+    version: int = 2
 
     @property
-    def about(self) -> Mapping[str, Any]:
+    def config(self) -> Mapping[str, Any]:
         """All settings."""
-        return {"layout": self.layout.fingerprint, "methods": list(self.methods), "preset": self.preset}
+        return {"layout": self.layout.fingerprint, "methods": list(self.methods)}
 
-    def run(self, place: Place) -> None:
+    def run(self, context: JobContext) -> None:
         """Put everything together."""
-        found = scores(place.needs, self.methods)
-        overview = score_table(found, self.layout)
+        found = scores(context.inputs, self.methods)
         ships = layouts.ships(self.layout)
-        title = f"{self.layout.name}: next to the paper's figures"
-        beside = published.comparison(found, self.layout.name, title) if ships else None
-        seeds = len(np.unique(found["agent_seed"]))
+        layout = self.layout.name
+        if not ships:
+            layout = str(context.directory / LAYOUT)
+            write_whole(Path(layout), layouts.to_toml(self.layout).encode())
+        agents = context.inputs[f"{self.methods[0]}-agents"]
+        partner = most_informative_partners(found)[0]
         blocks: list[Block] = [
-            Paragraph(
-                f"Preset {self.preset}, {seeds} agents a method, every pair and seat "
-                f"{len(np.unique(found['episode']))} episodes, both sides sampling their actions. "
-                f"± is the {'standard deviation over the agents' if seeds > 1 else 'standard error of the mean'}; "
-                "bold is within 5 of the best of a row."
-            ),
-            overview,
-            *([beside] if beside else []),
-            *self._films(place, found),
-            *self._learning(place),
-            self._pools(place),
+            _introduction(found),
+            score_table(found, self.layout),
+            *(self._next_to_the_paper(found) if ships else ()),
+            *self._films(context, found),
+            *self._learning(context),
+            self._own_pools(context),
             Heading("In detail"),
             tables.details(found, "by seat"),
-            self._times(place),
+            _times(context.inputs),
+            Heading("Look for yourself"),
+            Command(watch_command(layout, agents, partner)),
+            Command(play_command(layout, agents)),
         ]
-        kitchen = self.layout.name if ships else str(place.directory / KITCHEN)
-        if not ships:
-            write_whole(Path(kitchen), layouts.to_toml(self.layout).encode())
-        agents = place.needs[f"{self.methods[0]}-agents"]
-        commands = (watch_command(kitchen, agents, telling(found)[0]), play_command(kitchen, agents))
-        blocks += [Heading("Look for yourself"), *map(Command, commands)]
-        Report(f"{self.layout.name}: {', '.join(self.methods)}", blocks).write(place.directory)
-        write_whole(place.directory / TABLES, (json.dumps(_numbers(found), indent=1) + "\n").encode())
+        title = f"{self.layout.name}: {', '.join(self.methods)}"
+        Report(title, blocks).write(context.directory)
+        rows = json.dumps(_score_rows(found), indent=1) + "\n"
+        write_whole(context.directory / TABLES, rows.encode())
 
-    def _films(self, place: Place, found: Records) -> Iterator[Block]:
-        """The first method's agent, and the last one's, with two telling partners."""
-        yield Heading("With two telling partners")
-        for partner in telling(found):
+    def _next_to_the_paper(self, found: Records) -> Iterator[Block]:
+        title = f"{self.layout.name}: next to the paper's figures"
+        comparison = published.comparison(found, self.layout.name, title)
+        if comparison:
+            yield comparison
+
+    def _films(self, context: JobContext, found: Records) -> Iterator[Block]:
+        """The first method's agent, and the last one's, with the most informative partners."""
+        yield Heading("With the two most informative partners")
+        for partner in most_informative_partners(found):
             for method in dict.fromkeys((self.methods[0], self.methods[-1])):
-                path = place.needs[f"{method}-agents"] / runs.AGENTS / f"{FIRST}{storage.SUFFIX}"
-                mean = found.where((found["agent"] == method) & (found["partner"] == partner))["score"].mean()
+                agent = agent_path(context.inputs[f"{method}-agents"])
+                own = (found["agent"] == method) & (found["partner"] == partner)
+                mean = found.where(own)["score"].mean()
                 name = f"{method}-{partner.replace(':', '-')}.gif"
-                _film(self.layout, path, partner, place.directory / name)
-                yield Picture(name, f"{method} (chef 1) with {partner} (chef 2), which score {mean:.0f} on average")
+                _film(self.layout, agent, partner, context.directory / name)
+                caption = (
+                    f"{method} (chef 1) with {partner} (chef 2), which score {mean:.0f} on average"
+                )
+                yield Picture(name, caption)
 
-    def _learning(self, place: Place) -> Iterator[Block]:
+    def _learning(self, context: JobContext) -> Iterator[Block]:
         yield Heading("How they learned")
         for method in self.methods:
-            pictures = [(place.needs[f"{method}-agents"] / CURVES, "the return of each agent over training")]
-            if f"{method}-pool" in place.needs:
-                pictures += [
-                    (place.needs[f"{method}-agents"] / PARTNERS, "the average return with the policies of the pool"),
-                    (place.needs[f"{method}-pool"] / pools.PICTURE, "the biased policies, and which were kept"),
-                    (place.needs[f"{method}-population"] / CURVES, "the population of the first stage"),
-                ]
+            own = _inputs_of(context.inputs, method)
+            pictures = [
+                (own["agents"] / CURVES, "the return of each agent over training"),
+                (own["agents"] / PARTNERS, "the average return with the policies of the pool"),
+            ]
+            if "pool" in own:
+                caption = "event counts of the biased policies, and which were kept"
+                pictures.append((own["pool"] / pools.PICTURE, caption))
+            for name, directory in own.items():
+                if name not in _STAGES:
+                    pictures.append((directory / CURVES, f"the population {name}"))
             for source, caption in pictures:
                 if source.exists():
                     name = f"{method}-{source.parent.name.split('-')[0]}-{source.name}"
-                    write_whole(place.directory / name, source.read_bytes())
+                    write_whole(context.directory / name, source.read_bytes())
                     yield Picture(name, f"{method}: {caption}")
-            found = pools.read_filter(place.needs[f"{method}-pool"]) if f"{method}-pool" in place.needs else None
-            if found:
-                kept, all_of_them, near = len(found["chosen"]), len(found["counts"]), found["near_duplicates"]
-                text = f"{method}: {kept} of {all_of_them} biased policies were kept, event diversity "
-                yield Paragraph(
-                    f"{text}{found['diversity']:.0f}; {near} of them are near-duplicates of one kept before."
-                )
+            filtered = pools.read_filter(own["pool"]) if "pool" in own else None
+            if filtered:
+                yield Paragraph(f"{method}: {_describe_filter(filtered)}")
 
-    def _pools(self, place: Place) -> Table:
-        """How strong the agents are with those they were trained with."""
+    def _own_pools(self, context: JobContext) -> Table:
+        """How strong the agents are with the partners they were trained with."""
         rows = []
         for method in self.methods:
-            if f"{method}-pool" not in place.needs:
+            own = _inputs_of(context.inputs, method)
+            if "pool" not in own:
                 continue
-            kinds = [plots.kind(member.name) for member in pool.read_index(place.needs[f"{method}-pool"]).members]
-            lines = runs.metrics(place.needs[f"{method}-agents"])[-LAST:]
-            returns = np.mean([line["partners"] for line in lines], axis=(0, 1))
+            members = pool.read_index(own["pool"]).members
+            kinds = [plots.kind(member.name) for member in members]
+            metrics = read_metrics(own["agents"])[-LAST:]
+            returns = np.mean([line["partner_returns"] for line in metrics], axis=(0, 1))
             rows.append((method, f"all {len(kinds)}", f"{returns.mean():.1f}"))
             for kind in dict.fromkeys(kinds):
-                own = returns[[name == kind for name in kinds]]
-                rows.append((method, f"{len(own)} {kind}", f"{own.mean():.1f}"))
+                of_kind = returns[[name == kind for name in kinds]]
+                rows.append((method, f"{len(of_kind)} {kind}", f"{of_kind.mean():.1f}"))
         title = "With their own pool: mean return at the end of training, over all agents"
         return Table(title, ("method", "policies", "return"), tuple(rows))
 
-    def _times(self, place: Place) -> Table:
-        rows, total = [], 0.0
-        shown: set[Path] = set()
-        for name, directory in place.needs.items():
-            if directory not in shown:
-                shown.add(directory)
-                spent = seconds(directory) or 0.0
-                total += spent
-                rows.append((name, f"{spent:,.0f}"))
-        rows.append(("all", f"{total:,.0f}"))
-        title = "Where the time went: seconds of each job"
-        return Table(title, ("job", "seconds"), tuple(rows))
+
+def _inputs_of(inputs: Mapping[str, Path], method: str) -> dict[str, Path]:
+    """The results of a method's jobs by their names."""
+    start = f"{method}-"
+    return {
+        name.removeprefix(start): path for name, path in inputs.items() if name.startswith(start)
+    }
 
 
-def scores(needs: Mapping[str, Path], methods: tuple[str, ...]) -> Records:
+def _introduction(found: Records) -> Paragraph:
+    agents = len(np.unique(found["agent_seed"]))
+    episodes = len(np.unique(found["episode"]))
+    error = "standard deviation over the agents" if agents > 1 else "standard error of the mean"
+    return Paragraph(
+        f"{agents} agents a method, every pair and seat {episodes} episodes, both sides sampling "
+        f"their actions. ± is the {error}; bold is within 5 of the best of a row."
+    )
+
+
+def _describe_filter(filtered: Mapping[str, Any]) -> str:
+    kept = len(filtered["chosen"])
+    policies = len(filtered["counts"])
+    return (
+        f"{kept} of {policies} biased policies were kept, "
+        f"event diversity {filtered['diversity']:.0f}; "
+        f"{filtered['near_duplicates']} of them are near-duplicates of one kept before."
+    )
+
+
+def _times(inputs: Mapping[str, Path]) -> Table:
+    """The seconds of every job, each once, although methods may share it."""
+    first_names: dict[Path, str] = {}
+    for name, directory in inputs.items():
+        first_names.setdefault(directory, name)
+    seconds = {name: seconds_of(path) or 0.0 for path, name in first_names.items()}
+    rows = [(name, f"{spent:,.0f}") for name, spent in seconds.items()]
+    rows.append(("all", f"{sum(seconds.values()):,.0f}"))
+    return Table("Where the time went: seconds of each job", ("job", "seconds"), tuple(rows))
+
+
+def scores(inputs: Mapping[str, Path], methods: Sequence[str]) -> Records:
     """The records of all methods."""
-    return records.joined([records.read(needs[f"{method}-measured"])[0] for method in methods])
+    parts = [records.read(inputs[f"{method}-evaluation"])[0] for method in methods]
+    return records.joined(parts)
 
 
 def score_table(found: Records, layout: Layout) -> Table:
-    """The table that it is all about."""
-    return tables.scores(found, f"{layout.name}: mean task return with partners nobody trained with")
+    """The mean task return with every partner."""
+    title = f"{layout.name}: mean task return with partners nobody trained with"
+    return tables.scores(found, title)
 
 
 def watch_command(layout: str, agents: Path, partner: str, program: str = "cochef") -> str:
-    """What shows the first agent of a run at work; a kitchen of one's own is given by its file."""
-    return shlex.join([program, "watch", "--layout", layout, "--agents", str(agents / runs.AGENTS / FIRST), partner])
+    """The command that shows the first agent of a run; an own layout is given by its file."""
+    agent = str(agent_path(agents))
+    return shlex.join([program, "watch", "--layout", layout, "--agents", agent, partner])
 
 
 def play_command(layout: str, agents: Path, program: str = "cochef") -> str:
-    """What lets somebody play with that agent in the browser."""
-    path = agents / runs.AGENTS / f"{FIRST}{storage.SUFFIX}"
-    return shlex.join([program, "play", str(path), "--layouts", layout])
+    """The command that lets somebody play with that agent in the browser."""
+    path = f"{agent_path(agents)}{storage.SUFFIX}"
+    return shlex.join([program, "play", path, "--layouts", layout])
 
 
-def telling(found: Records) -> list[str]:
-    """Two partners: where the first method is most ahead of the others, and most behind; alone, its best and worst."""
+def most_informative_partners(found: Records) -> list[str]:
+    """Two partners: where the first method is most ahead of the others, and most behind.
+
+    A single method's are its best and its worst.
+    """
     partners = found.labels("partner")
-    means = np.array([rows["score"].mean() for *_, rows in found.pairs()]).reshape(-1, len(partners))
+    means = np.array([rows["score"].mean() for *_, rows in found.pairs()])
+    means = means.reshape(-1, len(partners))
     lead = means[0] - (means[1:].max(axis=0) if len(means) > 1 else 0.0)
     order = np.argsort(-lead, kind="stable")
     return [partners[number] for number in dict.fromkeys([int(order[0]), int(order[-1])])]
 
 
 def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
+    """Film an episode's first steps."""
     agents = (load(str(agent), layout), load(partner, layout))
     moments = list(render.moments(record(layout, agents, jax.random.key(0), 1)))[: FILM_STEPS + 1]
     pictures = (
-        render.render_state(layout, moment.state, score=moment.score, wants=moment.wants, tile_size=FILM_TILE)
+        render.render_state(
+            layout, moment.state, score=moment.score, next_actions=moment.next_actions, tile_size=FILM_TILE
+        )
         for moment in moments
     )
     render.save_gif(pictures, path)
 
 
-def _numbers(found: Records) -> list[dict[str, Any]]:
-    """A row an agent, partner and seat, for programs."""
+def _score_rows(found: Records) -> list[dict[str, Any]]:
+    """A row per agent, partner and seat, for programs."""
     rows = []
     for agent, partner, part in found.pairs():
         for seat in (None, 0, 1):

@@ -1,4 +1,4 @@
-"""Agents that go with the package: of each method and kitchen the one that did best in training."""
+"""Agents that ship with the package: of each method and layout the best one in training."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -8,44 +8,54 @@ import numpy as np
 from cochef.agents import shipped, storage
 from cochef.errors import InputError
 from cochef.evaluation import records
-from cochef.experiments import jobs, pipeline
-from cochef.experiments.presets import AS_IT_IS, Changes
+from cochef.experiments import pipeline
+from cochef.experiments.jobs import DONE, JobStore
+from cochef.experiments.presets import Overrides
 from cochef.experiments.results import LAST
+from cochef.experiments.stages import agent_path
 from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
-from cochef.learning import runs
+from cochef.learning.writers import read_metrics
 
 
-def ship(layout: Layout, method: str, preset: str, seed: int, changes: Changes, root: Path) -> Path:
-    """Copy the agent with the best return in training, with what it was measured at; where it is then.
+def ship(
+    layout: Layout, method: str, preset: str, seed: int, overrides: Overrides, root: Path
+) -> Path:
+    """Copy the agent with the best return in training, and how it was evaluated; its new path.
 
-    The choice does not look at what was measured.
+    The choice does not look at the evaluation.
     """
     if not layouts.ships(layout):
         raise InputError(f"{layout.name} does not ship; its agents cannot either")
-    store = jobs.Store(root)
-    needs = pipeline.jobs(layout, (method,), preset, seed, changes).needs
-    agents, measured = (store.directory(needs[f"{method}-{name}"]) for name in ("agents", "measured"))
-    if not (measured / jobs.DONE).exists():
-        raise InputError(f"{measured}: not finished; `cochef run` with the same options begins it or goes on with it")
-    found, _ = records.read(measured)
-    candidates = len(np.unique(found["agent_seed"]))  # those that were measured, from the first
-    returns = np.mean([line["task"] for line in runs.metrics(agents)[-LAST:]], axis=0)[:candidates]
+    job = pipeline.report_job(layout, (method,), preset, seed, overrides)
+    inputs = JobStore(root).inputs(job)
+    agents = inputs[f"{method}-agents"]
+    evaluation = inputs[f"{method}-evaluation"]
+    if not (evaluation / DONE).exists():
+        raise InputError(
+            f"{evaluation}: not finished; `cochef run` with the same options begins or resumes it"
+        )
+    found, _ = records.read(evaluation)
+    candidates = len(np.unique(found["agent_seed"]))  # those that were evaluated, from the first
+    last = [line["task_return"] for line in read_metrics(agents)[-LAST:]]
+    returns = np.mean(last, axis=0)[:candidates]
     best = int(returns.argmax())
     own = found.where(found["agent_seed"] == best)
-    figures = {partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()}
-    card, tensors = storage.read(agents / runs.AGENTS / f"{best:02}{storage.SUFFIX}")
-    about = {
+    card, tensors = storage.read(Path(f"{agent_path(agents, best)}{storage.SUFFIX}"))
+    metadata = {
         "method": method,
         "preset": preset,
         "seed": seed,
-        "changes": {name: value for name, value in asdict(changes).items() if value != getattr(AS_IT_IS, name)},
+        "overrides": {
+            name: value for name, value in asdict(overrides).items() if value is not None
+        },
         "member": best,
         "chosen_of": len(returns),
         "return_in_training": round(float(returns[best]), 1),
-        "measured": figures,
+        "evaluation": {
+            partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()
+        },
     }
     path = shipped.path(method, layout.name)
-    storage.save(path, replace(card, about=about), tensors)
-    shipped.layouts_of.cache_clear()
+    storage.save(path, replace(card, metadata=metadata), tensors)
     return path

@@ -50,3 +50,14 @@ def start(layout: Layout) -> State:
         counters=jnp.full(len(layout.counter_cells), int(Item.NOTHING), jnp.int32),
         time=jnp.int32(0),
     )
+
+
+def seen_from(state: State, seat: Int[Array, ""]) -> State:
+    """The state with the chef of a seat first, so that whoever sits there can act as seat 0."""
+
+    def first(leaf: Array) -> Array:
+        return jnp.where(seat == 0, leaf, leaf[::-1])
+
+    chefs = state.chefs
+    mirrored = Chef(first(chefs.cell), first(chefs.facing), first(chefs.held))
+    return State(mirrored, state.pots, state.counters, state.time)

@@ -24,10 +24,16 @@ class CloningConfig:
         """Complain about settings that nothing can be learned with."""
         for name, least in {"batch": 1, "epochs": 1, "folds": 2, "stretch": 1}.items():
             if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it takes a whole number from {least}")
+                raise InputError(
+                    f"{name} is {getattr(self, name)}; it takes a whole number from {least}"
+                )
         if not 0 < self.learning_rate < 1:
-            raise InputError(f"learning_rate is {self.learning_rate}; it takes a number between 0 and 1")
+            raise InputError(
+                f"learning_rate is {self.learning_rate}; it takes a number between 0 and 1"
+            )
         for name in ("weight_decay", "dropout", "averaging"):
             if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it takes a number from 0 to below 1")
+                raise InputError(
+                    f"{name} is {getattr(self, name)}; it takes a number from 0 to below 1"
+                )
         check_hidden(self.hidden)

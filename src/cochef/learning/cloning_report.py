@@ -32,8 +32,12 @@ class CloningReport:
     majority: float  # always doing what people did most often, which is to stay
     random: float
     gain: Estimate  # accuracy over majority
-    balanced_accuracy: Estimate  # of each action the share that was predicted, averaged; the majority has 1/6
-    weighed_accuracy: Estimate  # the same, for the action that is likeliest compared with how common it is
+    balanced_accuracy: (
+        Estimate  # of each action the share that was predicted, averaged; the majority has 1/6
+    )
+    weighed_accuracy: (
+        Estimate  # the same, for the action that is likeliest compared with how common it is
+    )
     acting_accuracy: float  # where people did something: the likeliest action other than to stay
     acting_majority: float
     loss: float  # cross entropy, in nats
@@ -62,14 +66,18 @@ def summarise(layout: str, split: str, epoch: int, found: Predictions) -> Clonin
     acting = np.where(np.arange(len(Action)) == Action.STAY, -np.inf, found.logits).argmax(axis=1)
     normaliser = np.logaddexp.reduce(found.logits, axis=1)
     most = int(often.argmax())
-    total, correct, weighed = (_resampled(found, counted) for counted in (np.ones_like(right), right, weighed_right))
+    total, correct, weighed = (
+        _resampled(found, counted) for counted in (np.ones_like(right), right, weighed_right)
+    )
     return CloningReport(
         layout=layout,
         split=split,
         examples=len(done),
         epoch=epoch,
         accuracy=float(right.mean()),
-        accuracy_of_folds=tuple(float(right[found.folds == fold].mean()) for fold in np.unique(found.folds)),
+        accuracy_of_folds=tuple(
+            float(right[found.folds == fold].mean()) for fold in np.unique(found.folds)
+        ),
         majority=float(often[most]),
         random=1 / len(Action),
         gain=_estimate((correct.sum(axis=1) - total[:, most]) / total.sum(axis=1)),
@@ -88,7 +96,9 @@ def _resampled(found: Predictions, counted: np.ndarray) -> np.ndarray:
     stretches = found.stretches.max() + 1
     by_stretch = np.zeros((stretches, len(Action)))
     np.add.at(by_stretch, (found.stretches, found.actions), counted)
-    draws = np.random.default_rng(0).multinomial(stretches, np.full(stretches, 1 / stretches), _RESAMPLES)
+    draws = np.random.default_rng(0).multinomial(
+        stretches, np.full(stretches, 1 / stretches), _RESAMPLES
+    )
     return np.concatenate([by_stretch.sum(axis=0, keepdims=True), draws @ by_stretch])
 
 

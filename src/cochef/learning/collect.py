@@ -1,15 +1,10 @@
-"""Playing for a while, so that there is something to learn from.
+"""Collecting rollouts: the learners of all members play for a while, so that they can be updated.
 
-Two roles play in every kitchen. Role 0 sits in the seat drawn for the episode, role 1 in the other. In self-play one
-learner plays both roles; in a game of two learners each plays its own; with a pool a learner has role 0 and a frozen
-policy role 1, of which nothing is kept. In every case the rows of a learner lie next to each other:
-[members, roles, kitchens] is [members, learners, rows] in another shape.
-
-While kitchens are stepped they are the last axis, those of all members together, as in `rollout`.
+Two roles play in every kitchen (see `roles`). Role 0 sits in the seat drawn for the episode, role 1
+in the other; only what trained roles do is kept. The order of axes is explained in `axes`.
 """
 
-from dataclasses import replace
-from enum import Enum
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,201 +13,351 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
 from cochef.agents.networks import Network
 from cochef.kitchen.constants import SEATS
+from cochef.kitchen.stepping import EnvState, Transition, over_kitchens, scan_kitchens
+from cochef.learning import axes, partner_sampling
 from cochef.learning.config import TrainingConfig
-from cochef.learning.environments import EnvState, Game
-from cochef.learning.partner_sampling import Match, Pool
+from cochef.learning.environments import Environment
+from cochef.learning.partner_sampling import Pairing, PartnerPool
 from cochef.learning.ppo import chosen_log_probs
+from cochef.learning.roles import CopyRole, Roles
 from cochef.pytree import pytree
-from cochef.rollout import over_kitchens
-
-
-class Seating(Enum):
-    """Who plays: the value is the number of learners in a member, and of roles they play."""
-
-    ALONE = (1, 2)
-    """One learner in both roles: self-play."""
-    PAIR = (2, 2)
-    """Two learners."""
-    POOL = (1, 1)
-    """A learner with frozen partners."""
-
-    @property
-    def learners(self) -> int:
-        """Learners in a member."""
-        return self.value[0]
-
-    @property
-    def roles(self) -> int:
-        """Roles that are learned."""
-        return self.value[1]
 
 
 @pytree
-class Table:
-    """Where the kitchens of all members stand between two steps."""
+class Players:
+    """What the players of all kitchens carry from one step to the next."""
+
+    clock: Int[Array, "members kitchens"]  # steps since the episode began
+    seat: Int[Array, "members kitchens"]  # of role 0
+    actor_carry: Float[Array, "members roles kitchens carry"]  # of trained roles
+    partner_carry: Any  # [members, kitchens, ...] of a role that is not trained
+    pairing: Pairing | None  # with a pool
+
+
+@pytree
+class Kitchens:
+    """Where the kitchens of all members stand between two rollouts."""
 
     states: EnvState  # members first, kitchens last
-    clock: Int[Array, "members kitchens"]
-    seat: Int[Array, "members kitchens"]  # of role 0
-    actor_memory: Float[Array, "members roles kitchens memory"]
-    match: Match | None  # with a pool
-
-
-@pytree
-class Wants:
-    """What each role wants: weights of its own events and of what both earn."""
-
-    events: Float[Array, "members roles events"]
-    order: Float[Array, "members roles"]
+    players: Players
 
 
 @pytree
 class Rollout:
-    """What was played, time first; the views have one step more, what is seen after the last."""
+    """What was played, time first; what is observed has one step more, that after the last."""
 
-    views: UInt8[Array, "time_and_last members roles kitchens *view"]
-    begins: Bool[Array, "time_and_last members kitchens"]
+    observations: UInt8[Array, "time_and_last members roles kitchens *observation"]
+    episode_start: Bool[Array, "time_and_last members kitchens"]
     actions: Int[Array, "time members roles kitchens"]
     log_probs: Float[Array, "time members roles kitchens"]
     rewards: Float[Array, "time members roles kitchens"]
-    task: Float[Array, "time members kitchens"]
-    actor_memory: Float[Array, "time members roles kitchens memory"]  # before each step
+    task_rewards: Float[Array, "time members kitchens"]
+    actor_carry: Float[Array, "time members roles kitchens carry"]  # before each step
     events: Float[Array, "members roles events"]  # mean number in an episode
     partners: Int[Array, "time_and_last members kitchens"] | None = None  # with a pool
 
 
-def reset_kitchens(
-    game: Game,
-    config: TrainingConfig,
-    actors: Network,
-    keys: Key[Array, " members"],
-    seating: Seating,
-    pool: Pool | None = None,
-) -> Table:
-    """All kitchens before the first step. Episodes longer than a turn are staggered, so each turn has a bit of all."""
-    members, kitchens = keys.shape[0], config.kitchens
-    staggered = game.horizon > config.steps
-    elapsed = jax.random.permutation(jax.random.key(0), kitchens) * game.horizon // kitchens * staggered
-    begin = over_kitchens(game.begin)
-    scattered = jnp.arange(kitchens) < config.scattered_kitchens
-    states = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), elapsed, scattered))(keys)
-    key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
-    match, seat = None, _draw_seats(key_seat, kitchens, seating)
-    if pool is not None:
-        match, seat = partner_sampling.begin(pool, elapsed == 0, key_seat)
-    memory = actors.begin(members, seating.roles, kitchens)
-    return Table(states, jnp.broadcast_to(elapsed, (members, kitchens)), seat, memory, match)
+@pytree
+class _Decision:
+    """What the trained roles observed, did and carried in a step, and who sat where."""
+
+    observations: UInt8[Array, "members roles kitchens *observation"]
+    episode_start: Bool[Array, "members kitchens"]
+    actions: Int[Array, "members roles kitchens"]
+    log_probs: Float[Array, "members roles kitchens"]
+    actor_carry: Float[Array, "members roles kitchens carry"]
+    seat: Int[Array, "members kitchens"]
+    partner: Int[Array, "members kitchens"] | None
 
 
-def play(
-    game: Game,
-    config: TrainingConfig,
-    actors: Network,
-    wants: Wants,
-    table: Table,
-    keys: Key[Array, " members"],
-    seating: Seating,
-    pool: Pool | None = None,
-) -> tuple[Table, Rollout]:
-    """Let the actors ([members, learners]) play a turn at their tables."""
-    members = table.clock.shape[0]
-    step = over_kitchens(game.step)
-    counted = jnp.arange(config.kitchens) >= config.scattered_kitchens
+@pytree
+class _Kept:
+    """What is kept of a step."""
 
-    def roles(found: Shaped[Array, "2 *rest games"], table: Table) -> Shaped[Array, "members 2 kitchens *rest"]:
-        by_seat = _by_member(found, members)
-        return by_seat if seating is Seating.ALONE else _swap(by_seat, table.seat)
+    decision: _Decision
+    rewards: Float[Array, "members roles kitchens"]
+    task_reward: Float[Array, "members kitchens"]
+    events: Float[Array, "members roles events"]
 
-    def tick(carry: tuple[Table, Bool[Array, "members kitchens"]], number: Int[Array, ""]) -> tuple[Any, Any]:
-        table, begins = carry
-        key_act, key_begin, key_seat = _keys(keys, number)
-        views = roles(game.look(_together(table.states)), table)
-        logits, memory, partner_memory = _act(actors, pool, views, table)
-        log_policy = jax.nn.log_softmax(logits)
-        actions = _draw(log_policy, key_act)
-        by_seat = actions if seating is Seating.ALONE else _swap(actions, table.seat)
-        after, events, reward = step(_together(table.states), jnp.moveaxis(by_seat, 1, 0).reshape(SEATS, -1))
-        events, reward = roles(events, table)[:, : seating.roles], roles(reward, table)
-        earned = (events * wants.events[:, :, None]).sum(axis=-1)
-        task = reward.sum(axis=1)
-        log_probs = chosen_log_probs(log_policy, actions)[:, : seating.roles]
-        rewards = earned + wants.order[..., None] * task[:, None]
-        kept = (views[:, : seating.roles], begins, actions[:, : seating.roles], log_probs, rewards, task)
-        partner = None if table.match is None else table.match.partner
-        kept = (*kept, table.actor_memory, partner, (events * counted[:, None]).sum(axis=2))
-        ended = table.clock + 1 == game.horizon
-        match, seat = _seats_after(table, seating, pool, partner_memory, task, ended, counted, key_seat)
-        table = Table(
-            states=_renew(game, config, _apart(after, members), ended, key_begin),
-            clock=jnp.where(ended, 0, table.clock + 1),
+
+@dataclass(frozen=True)
+class Collector:
+    """How rollouts are collected: all that stays the same."""
+
+    environment: Environment
+    config: TrainingConfig
+    roles: Roles
+    pool: PartnerPool | None = None
+
+    def reset(self, actors: Network, keys: Key[Array, " members"]) -> Kitchens:
+        """All kitchens before the first step.
+
+        Episodes longer than a rollout are staggered, so that each rollout has a bit of all parts.
+        """
+        members = keys.shape[0]
+        kitchens = self.config.kitchens
+        horizon = self.environment.horizon
+        staggered = horizon > self.config.rollout_steps
+        order = jax.random.permutation(jax.random.key(0), kitchens)
+        elapsed = order * horizon // kitchens * staggered
+        states = self._new_states(keys, elapsed)
+        key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
+        pairing, seat = None, self._draw_seats(key_seat)
+        partner_carry: Any = ()
+        if self.pool is not None:
+            pairing, seat = partner_sampling.begin(self.pool, elapsed == 0, key_seat)
+            partner_carry = partner_sampling.begin_carries(self.pool, keys, kitchens)
+        elif isinstance(self.roles.second, CopyRole):
+            partner_carry = actors.initial_carry(members, kitchens)
+        players = Players(
+            clock=jnp.broadcast_to(elapsed, (members, kitchens)),
             seat=seat,
-            actor_memory=jnp.where(ended[:, None, :, None], 0.0, memory),
-            match=match,
+            actor_carry=actors.initial_carry(members, self.roles.trained, kitchens),
+            partner_carry=partner_carry,
+            pairing=pairing,
         )
-        return (table, ended), kept
+        return Kitchens(states, players)
 
-    first = table.clock == 0
-    (table, begins), kept = jax.lax.scan(tick, (table, first), jnp.arange(config.steps))
-    last = roles(game.look(_together(table.states)), table)[:, : seating.roles]
-    views, begun, actions, log_probs, rewards, task, memory, partners, events = kept
-    episodes = (config.kitchens - config.scattered_kitchens) * config.steps / game.horizon
-    played = Rollout(
-        views=jnp.concatenate([views, last[None]]),
-        begins=jnp.concatenate([begun, begins[None]]),
-        actions=actions,
-        log_probs=log_probs,
-        rewards=rewards,
-        task=task,
-        actor_memory=memory,
-        events=events.sum(axis=0) / episodes,
-        partners=None if table.match is None else jnp.concatenate([partners, table.match.partner[None]]),
-    )
-    return table, played
+    def collect(
+        self,
+        actors: Network,
+        copies: Network | None,
+        event_weights: Float[Array, "members roles events"],
+        task_weights: Float[Array, "members roles"],
+        kitchens: Kitchens,
+        keys: Key[Array, " members"],
+    ) -> tuple[Kitchens, Rollout]:
+        """Let the actors ([members, learners]) play; `copies` ([members]) play a copy's role."""
+        counted = jnp.arange(self.config.kitchens) >= self.config.random_start_kitchens
+
+        def choose(
+            states: EnvState, players: Players, number: Int[Array, ""]
+        ) -> tuple[Int[Array, "2 all_kitchens"], Players, _Decision]:
+            key_act = _step_keys(keys, number).act
+            return self._choose(actors, copies, states, players, key_act)
+
+        def fold(
+            _: tuple[()], transition: Transition, decision: _Decision
+        ) -> tuple[tuple[()], Any]:
+            events = self._trained(self._by_role(transition.outcome.events, decision.seat))
+            task_reward = self._by_role(transition.outcome.reward, decision.seat).sum(axis=1)
+            event_reward = (events * event_weights[:, :, None]).sum(axis=-1)
+            rewards = event_reward + task_weights[..., None] * task_reward[:, None]
+            counts = (events * counted[:, None]).sum(axis=2)
+            return (), _Kept(decision, rewards, task_reward, counts)
+
+        def reset(
+            transition: Transition, players: Players, number: Int[Array, ""]
+        ) -> tuple[EnvState, Players]:
+            return self._reset_ended(transition, players, counted, _step_keys(keys, number))
+
+        begin = (axes.to_stepping(kitchens.states), kitchens.players, ())
+        (states, players, _), kept = scan_kitchens(
+            self.environment.step, choose, fold, begin, self.config.rollout_steps, reset
+        )
+        rollout = self._rollout(kept, states, players)
+        return Kitchens(axes.from_stepping(states, keys.shape[0]), players), rollout
+
+    def _choose(
+        self,
+        actors: Network,
+        copies: Network | None,
+        states: EnvState,
+        players: Players,
+        keys: Key[Array, " members"],
+    ) -> tuple[Int[Array, "2 all_kitchens"], Players, _Decision]:
+        """Everybody observes and acts."""
+        observations = self._observe(states, players.seat)
+        own = self._trained(observations)
+        logits, actor_carry = _act(actors, own, players.actor_carry)
+        partner_carry = players.partner_carry
+        if self.roles.trained < SEATS:
+            partner_logits, partner_carry = self._partner_act(
+                copies, observations[:, 1], states, players, keys
+            )
+            logits = jnp.concatenate([logits, partner_logits[:, None]], axis=1)
+        log_policy = jax.nn.log_softmax(logits)
+        actions = _draw(log_policy, keys)
+        decision = _Decision(
+            observations=own,
+            episode_start=players.clock == 0,
+            actions=self._trained(actions),
+            log_probs=self._trained(chosen_log_probs(log_policy, actions)),
+            actor_carry=players.actor_carry,
+            seat=players.seat,
+            partner=None if players.pairing is None else players.pairing.partner,
+        )
+        players = Players(players.clock, players.seat, actor_carry, partner_carry, players.pairing)
+        return axes.joint_actions(self._exchange(actions, players.seat)), players, decision
+
+    def _partner_act(
+        self,
+        copies: Network | None,
+        observations: UInt8[Array, "members kitchens *observation"],
+        states: EnvState,
+        players: Players,
+        keys: Key[Array, " members"],
+    ) -> tuple[Float[Array, "members kitchens actions"], Any]:
+        """The logits of a role that is not trained, and what it carries then."""
+        role = self.roles.second
+        if isinstance(role, CopyRole):
+            assert copies is not None
+            logits, carry = jax.vmap(Network.step)(copies, observations, players.partner_carry)
+            return _with_random_actions(logits, role.random_actions), carry
+        assert self.pool is not None
+        assert players.pairing is not None
+        keys_agents = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
+        return partner_sampling.act(
+            self.pool,
+            players.pairing,
+            players.partner_carry,
+            observations,
+            states,
+            1 - players.seat,
+            keys_agents,
+        )
+
+    def _reset_ended(
+        self,
+        transition: Transition,
+        players: Players,
+        counted: Bool[Array, " kitchens"],
+        keys: "_StepKeys",
+    ) -> tuple[EnvState, Players]:
+        """Begin new episodes, with new seats and partners, where old ones have ended."""
+        done = players.clock + 1 == self.environment.horizon
+        members, kitchens = done.shape
+        fresh = self._new_states(keys.reset, jnp.zeros(kitchens, jnp.int32))
+        old = axes.from_stepping(transition.next_state, members)
+        states = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(done, new, old), fresh, old)
+        pairing = players.pairing
+        partner_carry = players.partner_carry
+        if self.pool is not None and pairing is not None:
+            task_reward = self._by_role(transition.outcome.reward, players.seat).sum(axis=1)
+            pairing, seat = partner_sampling.after_step(
+                self.pool, pairing, players.seat, task_reward, done, counted, keys.seat
+            )
+            keys_carry = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys.reset)
+            partner_carry = partner_sampling.renew_carries(
+                self.pool, partner_carry, done, keys_carry
+            )
+        else:
+            seat = jnp.where(done, self._draw_seats(keys.seat), players.seat)
+            partner_carry = jax.tree.map(
+                lambda leaf: jnp.where(done[..., None], 0.0, leaf), partner_carry
+            )
+        players = Players(
+            clock=jnp.where(done, 0, players.clock + 1),
+            seat=seat,
+            actor_carry=jnp.where(done[:, None, :, None], 0.0, players.actor_carry),
+            partner_carry=partner_carry,
+            pairing=pairing,
+        )
+        return axes.to_stepping(states), players
+
+    def _rollout(self, kept: _Kept, states: EnvState, players: Players) -> Rollout:
+        """All steps together, with what is observed after the last."""
+        last = self._trained(self._observe(states, players.seat))
+        decision = kept.decision
+        partners = None
+        if players.pairing is not None:
+            assert decision.partner is not None
+            partners = jnp.concatenate([decision.partner, players.pairing.partner[None]])
+        counted = self.config.kitchens - self.config.random_start_kitchens
+        episodes = counted * self.config.rollout_steps / self.environment.horizon
+        return Rollout(
+            observations=jnp.concatenate([decision.observations, last[None]]),
+            episode_start=jnp.concatenate([decision.episode_start, players.clock[None] == 0]),
+            actions=decision.actions,
+            log_probs=decision.log_probs,
+            rewards=kept.rewards,
+            task_rewards=kept.task_reward,
+            actor_carry=decision.actor_carry,
+            events=kept.events.sum(axis=0) / episodes,
+            partners=partners,
+        )
+
+    def _new_states(
+        self, keys: Key[Array, " members"], elapsed: Int[Array, " kitchens"]
+    ) -> EnvState:
+        """Fresh states of all kitchens, some of them random: members first, kitchens last."""
+        kitchens = self.config.kitchens
+        random_start = jnp.arange(kitchens) < self.config.random_start_kitchens
+        reset = over_kitchens(self.environment.reset)
+
+        def of_member(key: Key[Array, ""]) -> EnvState:
+            return reset(jax.random.split(key, kitchens), elapsed, random_start)
+
+        return jax.vmap(of_member)(keys)
+
+    def _draw_seats(self, keys: Key[Array, " members"]) -> Int[Array, "members kitchens"]:
+        """Where role 0 sits; if both roles are the same learner's, it does not matter."""
+        kitchens = self.config.kitchens
+        if self.roles.are_one_learner:
+            return jnp.zeros((keys.shape[0], kitchens), jnp.int32)
+        bits = jax.vmap(lambda key: jax.random.bits(key, (kitchens,)))(keys)
+        return (bits % SEATS).astype(jnp.int32)
+
+    def _observe(
+        self, states: EnvState, seat: Int[Array, "members kitchens"]
+    ) -> UInt8[Array, "members 2 kitchens *observation"]:
+        return self._by_role(self.environment.observe(states), seat)
+
+    def _by_role(
+        self, leaf: Shaped[Array, "2 *rest all_kitchens"], seat: Int[Array, "members kitchens"]
+    ) -> Shaped[Array, "members 2 kitchens *rest"]:
+        """From both seats' in the order of stepping to roles."""
+        return self._exchange(axes.seats_by_member(leaf, seat.shape[0]), seat)
+
+    def _exchange(
+        self, leaf: Shaped[Array, "members 2 kitchens *rest"], seat: Int[Array, "members kitchens"]
+    ) -> Shaped[Array, "members 2 kitchens *rest"]:
+        if self.roles.are_one_learner:
+            return leaf
+        return axes.exchange_seats_and_roles(leaf, seat)
+
+    def _trained(
+        self, leaf: Shaped[Array, "members 2 kitchens *rest"]
+    ) -> Shaped[Array, "members roles kitchens *rest"]:
+        """What belongs to the trained roles, which come first."""
+        return leaf[:, : self.roles.trained]
 
 
-def _keys(keys: Key[Array, " members"], number: Int[Array, ""]) -> tuple[Key[Array, " members"], ...]:
+@pytree
+class _StepKeys:
+    """The keys of a step, by use."""
+
+    act: Key[Array, " members"]
+    reset: Key[Array, " members"]
+    seat: Key[Array, " members"]
+
+
+def _step_keys(keys: Key[Array, " members"], number: Int[Array, ""]) -> _StepKeys:
     split = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, number), 3))(keys)
-    return split[:, 0], split[:, 1], split[:, 2]
-
-
-def _draw_seats(keys: Key[Array, " members"], kitchens: int, seating: Seating) -> Int[Array, "members kitchens"]:
-    """Where role 0 sits; if both roles are the same learner's, it does not matter."""
-    if seating is Seating.ALONE:
-        return jnp.zeros((keys.shape[0], kitchens), jnp.int32)
-    return jax.vmap(lambda key: (jax.random.bits(key, (kitchens,)) % SEATS).astype(jnp.int32))(keys)
-
-
-def _seats_after(
-    table: Table,
-    seating: Seating,
-    pool: Pool | None,
-    partner_memory: Any,  # noqa: ANN401
-    task: Float[Array, "members kitchens"],
-    ended: Bool[Array, "members kitchens"],
-    counted: Bool[Array, " kitchens"],
-    keys: Key[Array, " members"],
-) -> tuple[Match | None, Int[Array, "members kitchens"]]:
-    """Who plays with whom after a step, and where role 0 sits then."""
-    if pool is None or table.match is None:
-        return None, jnp.where(ended, _draw_seats(keys, ended.shape[1], seating), table.seat)
-    match = replace(table.match, memory=partner_memory)
-    return partner_sampling.after(pool, match, table.seat, task, ended, counted, keys)
+    return _StepKeys(act=split[:, 0], reset=split[:, 1], seat=split[:, 2])
 
 
 def _act(
-    actors: Network, pool: Pool | None, views: UInt8[Array, "members 2 kitchens *view"], table: Table
-) -> tuple[Float[Array, "members 2 kitchens actions"], Float[Array, "members roles kitchens memory"], Any]:
-    """What everybody makes of what it sees, what the learners remember then, and what their partners do."""
-    members, _, kitchens = views.shape[:3]
-    memory = table.actor_memory
-    learners, roles = actors.head.bias.shape[1], memory.shape[1]
-    rows = lambda leaf: leaf.reshape(members, learners, roles // learners * kitchens, *leaf.shape[3:])  # noqa: E731
-    logits, after = jax.vmap(jax.vmap(Network.step))(actors, rows(views[:, :roles]), rows(memory))
-    logits, after = logits.reshape(members, roles, kitchens, -1), after.reshape(memory.shape)
-    if pool is None or table.match is None:
-        return logits, after, None
-    others, partner_memory = partner_sampling.act(pool, table.match, views[:, 1])
-    return jnp.concatenate([logits, others[:, None]], axis=1), after, partner_memory
+    actors: Network,
+    observations: UInt8[Array, "members roles kitchens *observation"],
+    carry: Float[Array, "members roles kitchens carry"],
+) -> tuple[Float[Array, "members roles kitchens actions"], Array]:
+    """The learners' logits in all their roles, and what they carry then."""
+    learners = actors.head.bias.shape[1]
+    roles = carry.shape[1]
+    logits, carry = jax.vmap(jax.vmap(Network.step))(
+        actors, axes.roles_to_rows(observations, learners), axes.roles_to_rows(carry, learners)
+    )
+    return axes.rows_to_roles(logits, roles), axes.rows_to_roles(carry, roles)
+
+
+def _with_random_actions(
+    logits: Float[Array, "*batch actions"], share: float
+) -> Float[Array, "*batch actions"]:
+    """The logits of a policy, a share of whose actions are drawn uniformly instead."""
+    if share == 0.0:
+        return logits
+    return jnp.log((1 - share) * jax.nn.softmax(logits) + share / logits.shape[-1])
 
 
 def _draw(
@@ -220,48 +365,6 @@ def _draw(
 ) -> Int[Array, "members 2 kitchens"]:
     """Actions by their probabilities: where a uniform number falls among the summed ones."""
     _, roles, kitchens, actions = log_policy.shape
-    chance = jax.vmap(lambda key: jax.random.uniform(key, (roles, kitchens)))(keys)
-    below = chance[..., None] >= jnp.cumsum(jnp.exp(log_policy), axis=-1)
+    uniform = jax.vmap(lambda key: jax.random.uniform(key, (roles, kitchens)))(keys)
+    below = uniform[..., None] >= jnp.cumsum(jnp.exp(log_policy), axis=-1)
     return jnp.minimum(below.sum(axis=-1), actions - 1).astype(jnp.int32)
-
-
-def _renew(
-    game: Game,
-    config: TrainingConfig,
-    states: EnvState,
-    ended: Bool[Array, "members kitchens"],
-    keys: Key[Array, " members"],
-) -> EnvState:
-    """States with those of ended episodes replaced by new beginnings."""
-    kitchens = config.kitchens
-    scattered = jnp.arange(kitchens) < config.scattered_kitchens
-    begin = over_kitchens(game.begin)
-    nothing = jnp.zeros(kitchens, jnp.int32)
-    fresh = jax.vmap(lambda key: begin(jax.random.split(key, kitchens), nothing, scattered))(keys)
-    return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(ended, new, old), fresh, states)
-
-
-def _together(states: EnvState) -> EnvState:
-    """From members first and kitchens last to all kitchens of all members last."""
-    join = lambda leaf: jnp.moveaxis(leaf, 0, -2).reshape(*leaf.shape[1:-1], -1)  # noqa: E731
-    return jax.tree.map(join, states)
-
-
-def _apart(states: EnvState, members: int) -> EnvState:
-    """The way back."""
-    split = lambda leaf: jnp.moveaxis(leaf.reshape(*leaf.shape[:-1], members, -1), -2, 0)  # noqa: E731
-    return jax.tree.map(split, states)
-
-
-def _by_member(leaf: Shaped[Array, "2 *rest games"], members: int) -> Shaped[Array, "members 2 kitchens *rest"]:
-    """From seats first and all kitchens last to members, seats, kitchens, and the rest."""
-    leaf = leaf.reshape(*leaf.shape[:-1], members, -1)
-    return jnp.moveaxis(leaf, (-2, 0, -1), (0, 1, 2))
-
-
-def _swap(
-    leaf: Shaped[Array, "members 2 kitchens *rest"], seat: Int[Array, "members kitchens"]
-) -> Shaped[Array, "members 2 kitchens *rest"]:
-    """From seats to roles, or back."""
-    swapped = seat.reshape(seat.shape[0], 1, seat.shape[1], *(1,) * (leaf.ndim - 3)) == 1
-    return jnp.where(swapped, leaf[:, ::-1], leaf)

@@ -1,14 +1,15 @@
-"""How learners learn: settings that can be read without loading what learns."""
+"""Training settings; can be read without loading JAX."""
 
 from dataclasses import dataclass, field, replace
 
 from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError, shown
+from cochef.validation import number, positive_number, whole_number
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A number that changes evenly from one value to another over some steps of a learner, and then stays."""
+    """A number that changes linearly over some steps of a learner, and then stays."""
 
     start: float
     end: float
@@ -26,105 +27,111 @@ class TrainingConfig:
 
     kitchens: int = 64
     """Kitchens that are played at once."""
-    steps: int = 100
+    rollout_steps: int = 100
     """Steps in each of them between two updates."""
-    scattered: float = 0.25
-    """Share of the kitchens whose episodes begin in a random state; they do not count in what is reported."""
-    total: int = 1_000_000
+    random_starts: float = 0.25
+    """Share of the kitchens whose episodes begin in a random state; they are not reported."""
+    total_steps: int = 1_000_000
     """Environment steps in all."""
     epochs: int = 4
-    """How often each update goes through what was played."""
+    """How often each update goes through a rollout."""
     minibatches: int = 4
     """In how many parts it does."""
     chunk: int = 10
-    """Steps through which a recurrent learner's gradients flow; they start from the memory it had when playing."""
+    """Steps through which a recurrent learner's gradients flow, from the carry it had then."""
     learning_rate: Schedule = Schedule(1e-3, 1e-3, 1)
     adam_epsilon: float = 1e-5
     weight_decay: float = 0.0
-    gradient_norm: float = 10.0
-    """The gradients of actor and critic are each cut to this length."""
+    max_grad_norm: float = 10.0
+    """The gradients of actor and critic are each clipped to this norm."""
     clip: float = 0.2
-    """How far a probability may move from the one it was played with, as a share of it."""
+    """PPO's clipping of the probability ratio."""
     entropy: Schedule = Schedule(0.03, 0.01, 1_000_000)
-    """What uncertainty about the action is worth."""
+    """The weight of the policy's entropy."""
     discount: float = 0.99
-    trace: float = 0.95
-    """Lambda of the generalised advantage estimate."""
+    gae_lambda: float = 0.95
     value_clip: float = 0.2
     """How far a value may move from the one it was played with, in normalised units."""
     value_weight: float = 1.0
-    huber: float = 10.0
+    huber_delta: float = 10.0
     """Errors of values beyond this count linearly."""
-    value_decay: float = 0.99999
-    """Memory of the running mean and variance that normalise values."""
+    value_norm_decay: float = 0.99999
+    """Decay of the running mean and variance that normalise values."""
     shaping: Schedule = Schedule(1.0, 0.0, 1_000_000)
-    """The share of the helping reward."""
+    """The weight of the shaped reward."""
     snapshots: int = 20
-    """How often the actors are kept on the way; the first is kept after the first update, the last at the end."""
+    """How often the actors are kept: first after the first update, last at the end."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
-        for name in ("kitchens", "steps", "total", "epochs", "minibatches", "chunk"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise InputError(f"{name} is {shown(getattr(self, name))}; it takes a whole number from 1")
-        if type(self.snapshots) is not int or self.snapshots < 2:
-            raise InputError(f"snapshots is {shown(self.snapshots)}; it takes a whole number from 2")
-        for name in ("adam_epsilon", "gradient_norm", "clip", "value_clip", "huber"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise InputError(f"{name} is {shown(getattr(self, name))}; it takes a number above 0")
-        for name in ("discount", "trace", "value_decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {shown(getattr(self, name))}; it takes a number from 0 to 1")
-        if not 0 <= self.scattered < 1:
-            raise InputError(f"scattered is {shown(self.scattered)}; it takes a share from 0 to below 1")
-        self._check_blocks()
-
-    def _check_blocks(self) -> None:
-        if self.steps % self.block:
-            raise InputError(f"{self.steps} steps in chunks of {self.block}; the chunk must divide the steps")
-        if self.steps // self.block % self.minibatches:
+        for name in ("kitchens", "rollout_steps", "total_steps", "epochs", "minibatches", "chunk"):
+            whole_number(getattr(self, name), name, 1)
+        whole_number(self.snapshots, "snapshots", 2)
+        for name in ("adam_epsilon", "max_grad_norm", "clip", "value_clip", "huber_delta"):
+            positive_number(getattr(self, name), name)
+        for name in ("discount", "gae_lambda", "value_norm_decay"):
+            number(getattr(self, name), name, 0, 1)
+        if not 0 <= self.random_starts < 1:
             raise InputError(
-                f"{self.minibatches} minibatches of {self.steps // self.block} blocks of {self.block} steps; "
-                "they must divide the blocks"
+                f"random_starts is {shown(self.random_starts)}; it takes a share from 0 to below 1"
+            )
+        self._check_chunks()
+
+    def _check_chunks(self) -> None:
+        if self.rollout_steps % self.chunk_length:
+            raise InputError(
+                f"{self.rollout_steps} steps in chunks of {self.chunk_length}; "
+                "the chunk must divide the steps"
+            )
+        chunks = self.rollout_steps // self.chunk_length
+        if chunks % self.minibatches:
+            raise InputError(
+                f"{self.minibatches} minibatches of {chunks} chunks of {self.chunk_length} steps; "
+                "they must divide the chunks"
             )
         if self.iterations < 1:
-            raise InputError(f"total is {self.total}; an update alone takes {self.steps * self.kitchens} steps")
+            raise InputError(
+                f"total_steps is {self.total_steps}; "
+                f"an update alone takes {self.steps_per_iteration} steps"
+            )
 
     @property
-    def block(self) -> int:
-        """Steps that stay together when what was played is shuffled."""
-        return self.chunk if self.network.memory else 1
+    def chunk_length(self) -> int:
+        """Steps that stay together when an update shuffles."""
+        return self.chunk if self.network.recurrent else 1
 
     @property
-    def scattered_kitchens(self) -> int:
+    def random_start_kitchens(self) -> int:
         """Kitchens whose episodes begin in a random state."""
-        return int(self.scattered * self.kitchens)
+        return int(self.random_starts * self.kitchens)
 
     @property
     def steps_per_iteration(self) -> int:
         """Environment steps of one policy between two updates."""
-        return self.kitchens * self.steps
+        return self.kitchens * self.rollout_steps
 
     @property
     def iterations(self) -> int:
-        """How often is played and updated."""
-        return self.total // self.steps_per_iteration
+        """How many rollouts are collected, each followed by an update."""
+        return self.total_steps // self.steps_per_iteration
 
-    def lasting(self, total: int) -> "TrainingConfig":
-        """The same over another number of steps: what changes with time does so in proportion."""
-        if total < 1:
-            raise InputError(f"total is {shown(total)}; it takes a whole number from 1")
+    def lasting(self, total_steps: int) -> "TrainingConfig":
+        """The same over another number of steps; schedules are stretched in proportion."""
+        whole_number(total_steps, "steps", 1)
         stretched = {
-            name: replace(schedule, steps=max(1, round(schedule.steps * total / self.total)))
+            name: replace(
+                schedule, steps=max(1, round(schedule.steps * total_steps / self.total_steps))
+            )
             for name, schedule in vars(self).items()
             if isinstance(schedule, Schedule)
         }
-        return replace(self, total=total, **stretched)
+        return replace(self, total_steps=total_steps, **stretched)
 
     @property
     def snapshot_iterations(self) -> tuple[int, ...]:
         """After which iterations the actors are kept."""
         last = self.iterations
-        marks = {1 + round(number * (last - 1) / (self.snapshots - 1)) for number in range(self.snapshots)}
+        intervals = self.snapshots - 1
+        marks = {1 + round(number * (last - 1) / intervals) for number in range(self.snapshots)}
         return tuple(sorted(marks))

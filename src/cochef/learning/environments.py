@@ -1,26 +1,30 @@
-"""What can be learned: games of two seats, fixed length and events. The kitchen is one; tests have tiny ones."""
+"""What can be learned: games of two seats, a fixed length and events.
+
+The kitchen is one; tests have tiny ones.
+"""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
+from jaxtyping import Array, Bool, Int, Key, UInt8
 
-from cochef.agents.actor_critic import look, observation_spec
+from cochef.agents.actor_critic import observation_spec, observe
 from cochef.agents.network_config import ObservationKind
 from cochef.agents.networks import ObservationSpec
 from cochef.kitchen import dynamics
-from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.constants import Action
+from cochef.kitchen.dynamics import Outcome
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.random_states import scattered as scatter
+from cochef.kitchen.random_states import random_state
 from cochef.kitchen.state import State, start
-
-EnvState = Any  # a tree of arrays
+from cochef.kitchen.stepping import EnvState
 
 
 @runtime_checkable
-class Game(Protocol):
+class Environment(Protocol):
     """A game for two; hashable, as compiled programs are specialised to it."""
 
     @property
@@ -39,31 +43,31 @@ class Game(Protocol):
         ...
 
     @property
-    def spec(self) -> ObservationSpec:
-        """What a seat sees."""
+    def observation_spec(self) -> ObservationSpec:
+        """The form of a seat's observation."""
         ...
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> EnvState:
-        """One game as if so many steps had passed without anything happening, or in the middle of things."""
+    def reset(
+        self, key: Key[Array, ""], elapsed: Int[Array, ""], random_start: Bool[Array, ""]
+    ) -> EnvState:
+        """One game as if so many idle steps had passed, or in a random state."""
         ...
 
-    def step(
-        self, state: EnvState, actions: Int[Array, "2"]
-    ) -> tuple[EnvState, Shaped[Array, "2 events"], Float[Array, "2"]]:
-        """One game a step later, the events of each seat, and the task reward that each seat earned for both."""
+    def step(self, state: EnvState, actions: Int[Array, "2"]) -> tuple[EnvState, Outcome]:
+        """One game a step later, each seat's events, and the task reward each seat earned."""
         ...
 
-    def look(self, states: EnvState) -> UInt8[Array, "2 *view games"]:
-        """What each seat sees in many games, which are the last axis of all arrays."""
+    def observe(self, states: EnvState) -> UInt8[Array, "2 *observation games"]:
+        """Both seats' observations in many games, which are the last axis of all arrays."""
         ...
 
 
 @dataclass(frozen=True)
 class KitchenEnvironment:
-    """A kitchen as a game to be learned."""
+    """A layout as an environment to learn in."""
 
     layout: Layout
-    eyes: ObservationKind = ObservationKind.COMPACT
+    observation: ObservationKind = ObservationKind.COMPACT
     actions: int = len(Action)
     events: int = len(Event)
 
@@ -73,23 +77,25 @@ class KitchenEnvironment:
         return self.layout.horizon
 
     @property
-    def spec(self) -> ObservationSpec:
-        """What a chef sees."""
-        return observation_spec(self.layout, self.eyes)
+    def observation_spec(self) -> ObservationSpec:
+        """The form of a chef's observation."""
+        return observation_spec(self.layout, self.observation)
 
-    def begin(self, key: Key[Array, ""], elapsed: Int[Array, ""], scattered: Bool[Array, ""]) -> State:
-        """The kitchen before anybody has done anything, or in a random state."""
-        plain, other = start(self.layout), scatter(self.layout, key)
-        chosen = jax.tree.map(lambda one, two: jnp.where(scattered, two, one), plain, other)
+    def reset(
+        self, key: Key[Array, ""], elapsed: Int[Array, ""], random_start: Bool[Array, ""]
+    ) -> State:
+        """The layout's own start, or a random state."""
+
+        def choose(plain: Array, drawn: Array) -> Array:
+            return jnp.where(random_start, drawn, plain)
+
+        chosen = jax.tree.map(choose, start(self.layout), random_state(self.layout, key))
         return State(chosen.chefs, chosen.pots, chosen.counters, elapsed.astype(jnp.int32))
 
-    def step(
-        self, state: State, actions: Int[Array, "2"]
-    ) -> tuple[State, Shaped[Array, "2 events"], Float[Array, "2"]]:
+    def step(self, state: State, actions: Int[Array, "2"]) -> tuple[State, Outcome]:
         """One step of the kitchen."""
-        after, outcome = dynamics.step(self.layout, state, actions)
-        return after, outcome.events, outcome.reward
+        return dynamics.step(self.layout, state, actions)
 
-    def look(self, states: State) -> UInt8[Array, "2 *view games"]:
-        """What the chefs see."""
-        return look(self.layout, self.eyes, states)
+    def observe(self, states: State) -> UInt8[Array, "2 *observation games"]:
+        """What the chefs observe."""
+        return observe(self.layout, self.observation, states)

@@ -1,24 +1,35 @@
-"""Second stages: a learner plays with the frozen policies of a pool, and this says who plays with whom.
+"""Partner sampling: a learner plays with the frozen partners of a pool, and this says with whom.
 
-Every kitchen has a partner for an episode. Stratified, kitchen e has partner e modulo K, if K divides the kitchens:
-then the kitchens of a partner are a block, and all blocks act by one batched matrix product. Otherwise the weights of
-each kitchen's partner are looked up.
+Every kitchen has one partner for an episode. With stratified sampling kitchen e has partner e
+modulo K if K divides the kitchens: then the kitchens of a partner are a block, and all stacked
+networks act by one batched matrix product. Otherwise the weights of each kitchen's partner are
+looked up.
 """
 
 import math
+from collections.abc import Sequence
 from enum import Enum
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
+from cochef.agents.actor_critic import TrainedAgent
+from cochef.agents.agent import Agent, Carry
+from cochef.agents.cloned import HumanClone
 from cochef.agents.networks import Network
-from cochef.kitchen.constants import SEATS
+from cochef.agents.scripted import Scripted
+from cochef.errors import InputError
+from cochef.kitchen.constants import SEATS, Action
+from cochef.kitchen.state import State, seen_from
+from cochef.kitchen.stepping import EnvState, over_kitchens
+from cochef.learning import axes
 from cochef.pytree import pytree
 
-MEMORY = 0.95  # of the average return with a partner, an episode
-SHARPNESS = 3.0  # the power of the rank in prioritised sampling
+AVERAGE_DECAY = 0.95  # of the average return with a partner, per episode
+PRIORITY_POWER = 3.0  # of the rank, in prioritised sampling
 
 
 class Sampling(Enum):
@@ -29,10 +40,10 @@ class Sampling(Enum):
     UNIFORM = "uniform"
     """Drawn; all alike."""
     PRIORITISED = "prioritised"
-    """Drawn; those with whom the average return is low come more often (Zhao et al. 2023)."""
+    """Drawn; those with a low average return come more often (Zhao et al. 2023)."""
 
 
-class Identity(Enum):
+class PartnerIdentity(Enum):
     """What the critic is told about who the partner is."""
 
     NONE = "none"
@@ -41,142 +52,322 @@ class Identity(Enum):
     ONE_HOT = "one-hot"
 
 
-class Pool(eqx.Module):
-    """Frozen partners, how they are given to kitchens, and what the critic is told."""
+class NetworkGroup(eqx.Module):
+    """Partners of one network shape, stacked so that all of them act by one batched product."""
 
     networks: Network  # [partners, ...]
+
+    @property
+    def size(self) -> int:
+        """How many partners it holds."""
+        return self.networks.head.bias.shape[0]
+
+
+class AgentGroup(eqx.Module):
+    """One partner of any kind. It acts in all kitchens; where it is the partner, it counts."""
+
+    agent: Agent
+
+    @property
+    def size(self) -> int:
+        """How many partners it holds."""
+        return 1
+
+
+PartnerGroup = NetworkGroup | AgentGroup
+
+
+class PartnerPool(eqx.Module):
+    """Frozen partners, how they are given to kitchens, and what the critic is told."""
+
+    groups: tuple[PartnerGroup, ...]
     sampling: Sampling = eqx.field(static=True, default=Sampling.UNIFORM)
-    identity: Identity = eqx.field(static=True, default=Identity.NUMBER)
+    identity: PartnerIdentity = eqx.field(static=True, default=PartnerIdentity.NUMBER)
 
     @property
     def size(self) -> int:
         """How many partners there are."""
-        return self.networks.head.bias.shape[0]
+        return sum(group.size for group in self.groups)
 
     @property
     def identities(self) -> Float[Array, "partners identities"]:
         """What the critic is told about each."""
         match self.identity:
-            case Identity.NONE:
+            case PartnerIdentity.NONE:
                 return jnp.zeros((self.size, 0))
-            case Identity.NUMBER:
+            case PartnerIdentity.NUMBER:
                 return (jnp.arange(self.size)[:, None] + 2) / (self.size + 1)
-            case Identity.ONE_HOT:
+            case PartnerIdentity.ONE_HOT:
                 return jnp.eye(self.size)
 
 
+def group_agents(agents: Sequence[Agent]) -> tuple[PartnerGroup, ...]:
+    """Agents as the groups of a pool, in their order; neighbours of one network shape are stacked."""
+    groups: list[PartnerGroup] = []
+    alike: list[Network] = []
+    for agent in agents:
+        if _is_evaluation_partner(agent):
+            raise InputError(
+                f"{type(agent).__name__} in a pool for training; scripts and human models are the "
+                "evaluation's partners, and an agent that was trained with them would be measured "
+                "on what it has seen"
+            )
+        network = agent.network if isinstance(agent, TrainedAgent) and not agent.greedy else None
+        if alike and (network is None or not _same_form(network, alike[0])):
+            groups.append(_stacked(alike))
+            alike = []
+        if network is None:
+            groups.append(AgentGroup(agent))
+        else:
+            alike.append(network)
+    return (*groups, _stacked(alike)) if alike else tuple(groups)
+
+
+def _is_evaluation_partner(agent: Agent) -> bool:
+    """Whether an agent is, or holds (as noisy ones do), a script or a clone of people."""
+    kinds = (Scripted, HumanClone)
+    nodes = jax.tree.leaves(agent, is_leaf=lambda node: isinstance(node, kinds))
+    return any(isinstance(node, kinds) for node in nodes)
+
+
+def _same_form(one: Network, other: Network) -> bool:
+    return jax.tree.map(jnp.shape, one) == jax.tree.map(jnp.shape, other)
+
+
+def _stacked(networks: Sequence[Network]) -> NetworkGroup:
+    return NetworkGroup(jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks))
+
+
 @pytree
-class Match:
+class Pairing:
     """Who plays in each kitchen, and how it has gone with everybody."""
 
     partner: Int[Array, "members kitchens"]
-    memory: Float[Array, "members kitchens memory"]  # of the partners
     episodes: Int[Array, "members kitchens"]  # that have ended
-    whole: Bool[Array, "members kitchens"]  # whether the episode began at its beginning
-    earned: Float[Array, "members kitchens"]  # in the episode so far
-    returns: Float[Array, "members partners"]  # sum over episodes, those long ago weigh less
+    from_start: Bool[Array, "members kitchens"]  # whether the episode began at its beginning
+    episode_return: Float[Array, "members kitchens"]  # so far
+    return_sums: Float[Array, "members partners"]  # over episodes, those long ago weigh less
     weights: Float[Array, "members partners"]  # sum of these weights
 
     @property
     def average(self) -> Float[Array, "members partners"]:
         """The average return of an episode with each partner; 0 before the first."""
-        return self.returns / jnp.maximum(self.weights, 1e-8)
+        return self.return_sums / jnp.maximum(self.weights, 1e-8)
 
 
 def begin(
-    pool: Pool, whole: Bool[Array, " kitchens"], keys: Key[Array, " members"]
-) -> tuple[Match, Int[Array, "members kitchens"]]:
-    """The first partners and the learner's seats, in episodes that begin at their beginning or later."""
-    members, kitchens = keys.shape[0], whole.shape[0]
-    nothing, nowhere = jnp.zeros((members, pool.size)), jnp.zeros((members, kitchens))
-    ended = nowhere.astype(jnp.int32)
-    partner, seat = _next(pool, nothing, ended, keys)
-    memory = pool.networks.begin(members, kitchens)
-    return Match(partner, memory, ended, jnp.broadcast_to(whole, ended.shape), nowhere, nothing, nothing), seat
+    pool: PartnerPool, from_start: Bool[Array, " kitchens"], keys: Key[Array, " members"]
+) -> tuple[Pairing, Int[Array, "members kitchens"]]:
+    """The first partners and the learner's seats, in episodes at their beginning or later."""
+    members = keys.shape[0]
+    kitchens = from_start.shape[0]
+    no_returns = jnp.zeros((members, pool.size))
+    no_episodes = jnp.zeros((members, kitchens), jnp.int32)
+    partner, seat = _next(pool, no_returns, no_episodes, keys)
+    pairing = Pairing(
+        partner=partner,
+        episodes=no_episodes,
+        from_start=jnp.broadcast_to(from_start, (members, kitchens)),
+        episode_return=jnp.zeros((members, kitchens)),
+        return_sums=no_returns,
+        weights=no_returns,
+    )
+    return pairing, seat
 
 
-def act(
-    pool: Pool, match: Match, views: UInt8[Array, "members kitchens *view"]
-) -> tuple[Float[Array, "members kitchens actions"], Float[Array, "members kitchens memory"]]:
-    """What the partners make of what they see, and what they remember then."""
-    members, kitchens = match.partner.shape
-    if pool.sampling is Sampling.STRATIFIED and kitchens % pool.size == 0:
-        rounds = kitchens // pool.size
-        blocks = lambda leaf: jnp.moveaxis(leaf.reshape(members * rounds, pool.size, *leaf.shape[2:]), 1, 0)  # noqa: E731
-        logits, memory = jax.vmap(Network.step)(pool.networks, blocks(views), blocks(match.memory))
-        back = lambda leaf: jnp.moveaxis(leaf, 0, 1).reshape(members, kitchens, *leaf.shape[2:])  # noqa: E731
-        return back(logits), back(memory)
-    flat = lambda leaf: leaf.reshape(members * kitchens, *leaf.shape[2:])  # noqa: E731
-    networks = jax.tree.map(lambda leaf: leaf[flat(match.partner)], pool.networks)
-    logits, memory = jax.vmap(Network.step)(networks, flat(views), flat(match.memory))
-    return logits.reshape(members, kitchens, -1), memory.reshape(match.memory.shape)
-
-
-def after(
-    pool: Pool,
-    match: Match,
+def after_step(
+    pool: PartnerPool,
+    pairing: Pairing,
     seat: Int[Array, "members kitchens"],
-    task: Float[Array, "members kitchens"],
-    ended: Bool[Array, "members kitchens"],
+    task_reward: Float[Array, "members kitchens"],
+    done: Bool[Array, "members kitchens"],
     counted: Bool[Array, " kitchens"],
     keys: Key[Array, " members"],
-) -> tuple[Match, Int[Array, "members kitchens"]]:
-    """Partners and seats after a step that earned `task`: new ones where the episode has ended.
+) -> tuple[Pairing, Int[Array, "members kitchens"]]:
+    """Partners and the learner's seats after a step: new ones where the episode has ended.
 
     The averages are over whole episodes in the kitchens that are counted.
     """
-    earned = match.earned + task
-    who = (match.partner[..., None] == jnp.arange(pool.size)) & (ended & match.whole & counted)[..., None]
-    number = who.sum(axis=1)
-    fading = MEMORY**number
-    weights = match.weights * fading + (1 - fading)
-    mean = (who * earned[..., None]).sum(axis=1) / jnp.maximum(number, 1)
-    returns = match.returns * fading + (1 - fading) * mean
-    episodes = match.episodes + ended
-    partner, other = _next(pool, returns / jnp.maximum(weights, 1e-8), episodes, keys)
-    fresh = Match(
-        partner=jnp.where(ended, partner, match.partner),
-        memory=jnp.where(ended[..., None], 0.0, match.memory),
+    episode_return = pairing.episode_return + task_reward
+    complete = done & pairing.from_start & counted
+    with_whom = (pairing.partner[..., None] == jnp.arange(pool.size)) & complete[..., None]
+    number = with_whom.sum(axis=1)
+    fading = AVERAGE_DECAY**number
+    weights = pairing.weights * fading + (1 - fading)
+    mean = (with_whom * episode_return[..., None]).sum(axis=1) / jnp.maximum(number, 1)
+    return_sums = pairing.return_sums * fading + (1 - fading) * mean
+    episodes = pairing.episodes + done
+    partner, next_seat = _next(pool, return_sums / jnp.maximum(weights, 1e-8), episodes, keys)
+    pairing = Pairing(
+        partner=jnp.where(done, partner, pairing.partner),
         episodes=episodes,
-        whole=match.whole | ended,
-        earned=jnp.where(ended, 0.0, earned),
-        returns=returns,
+        from_start=pairing.from_start | done,
+        episode_return=jnp.where(done, 0.0, episode_return),
+        return_sums=return_sums,
         weights=weights,
     )
-    return fresh, jnp.where(ended, other, seat)
+    return pairing, jnp.where(done, next_seat, seat)
 
 
-def chances(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
-    """Prioritised sampling: in proportion to the cubed dense rank of 1 / average return."""
+def priorities(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
+    """Probabilities of prioritised sampling: the cubed dense rank of 1 / average return."""
     first = ~jnp.triu(average[:, None] == average[None], 1).any(axis=0)
     better = (average[None] > average[:, None]) & first[None]
-    ranks = (1.0 + better.sum(axis=1)) ** SHARPNESS
+    ranks = (1.0 + better.sum(axis=1)) ** PRIORITY_POWER
     return ranks / ranks.sum()
 
 
 def _next(
-    pool: Pool,
+    pool: PartnerPool,
     average: Float[Array, "members partners"],
     episodes: Int[Array, "members kitchens"],
     keys: Key[Array, " members"],
 ) -> tuple[Int[Array, "members kitchens"], Int[Array, "members kitchens"]]:
-    """Partners and seats of the episodes that would begin now, in turn or by chance.
-
-    In turn, a kitchen comes back to a partner after `period` episodes, and has the other seat then.
-    """
+    """Partners and seats of the episodes that would begin now, in turn or by chance."""
     kitchens = episodes.shape[1]
     if pool.sampling is Sampling.STRATIFIED:
-        number, period = jnp.arange(kitchens), pool.size // math.gcd(pool.size, kitchens)
+        number = jnp.arange(kitchens)
+        # A kitchen comes back to a partner after `period` episodes, and has the other seat then.
+        period = pool.size // math.gcd(pool.size, kitchens)
         partner = (number + kitchens * episodes) % pool.size
-        return partner, (number // pool.size + number % pool.size + episodes // period) % SEATS
+        seat = (number // pool.size + number % pool.size + episodes // period) % SEATS
+        return partner, seat
 
-    def one(average: Float[Array, " partners"], key: Key[Array, ""]) -> tuple[Array, Array]:
+    def draw(average: Float[Array, " partners"], key: Key[Array, ""]) -> tuple[Array, Array]:
         bits = jax.random.bits(key, (2, kitchens))
         seat = (bits[0] % SEATS).astype(jnp.int32)
         if pool.sampling is Sampling.UNIFORM:
             return (bits[1] % pool.size).astype(jnp.int32), seat
         share = bits[1].astype(jnp.float32) / 2.0**32
-        below = share[:, None] >= jnp.cumsum(chances(average))
+        below = share[:, None] >= jnp.cumsum(priorities(average))
         return jnp.minimum(below.sum(axis=-1), pool.size - 1).astype(jnp.int32), seat
 
-    return jax.vmap(one)(average, keys)
+    return jax.vmap(draw)(average, keys)
+
+
+def begin_carries(
+    pool: PartnerPool, keys: Key[Array, " members"], kitchens: int
+) -> tuple[Carry, ...]:
+    """What the partners of each group carry at the beginning of an episode, [members, kitchens]."""
+
+    def group_carry(group: PartnerGroup) -> Carry:
+        if isinstance(group, NetworkGroup):
+            return group.networks.initial_carry(keys.shape[0], kitchens)
+        return jax.vmap(jax.vmap(group.agent.begin))(_kitchen_keys(keys, kitchens))
+
+    return tuple(group_carry(group) for group in pool.groups)
+
+
+def act(
+    pool: PartnerPool,
+    pairing: Pairing,
+    carries: tuple[Carry, ...],
+    observations: UInt8[Array, "members kitchens *observation"],
+    states: EnvState,
+    seat: Int[Array, "members kitchens"],
+    keys: Key[Array, " members"],
+) -> tuple[Float[Array, "members kitchens actions"], tuple[Carry, ...]]:
+    """The partners' logits, and what they carry then.
+
+    `states` are in the order of stepping, `seat` is the partners', `keys` are for agents that are
+    no networks; their chosen actions come as logits that leave no other choice.
+    """
+    kitchens = pairing.partner.shape[1]
+    in_blocks = pool.sampling is Sampling.STRATIFIED and kitchens % pool.size == 0
+    if len(pool.groups) == 1 and isinstance(pool.groups[0], NetworkGroup):
+        group = pool.groups[0]
+        if in_blocks:
+            logits, carry = _act_in_blocks(group, carries[0], observations)
+        else:
+            logits, carry = _act_by_lookup(group, pairing.partner, carries[0], observations)
+        return logits, (carry,)
+    logits: Any = 0.0
+    next_carries = []
+    first = 0
+    for group, carry in zip(pool.groups, carries, strict=True):
+        here = (first <= pairing.partner) & (pairing.partner < first + group.size)
+        if isinstance(group, NetworkGroup):
+            number = jnp.clip(pairing.partner - first, 0, group.size - 1)
+            found, moved = _act_by_lookup(group, number, carry, observations)
+        else:
+            found, moved = _act_as_agent(group.agent, carry, states, seat, keys)
+        logits = jnp.where(here[..., None], found, logits)
+        next_carries.append(where_kitchens(here, moved, carry))
+        first += group.size
+    return logits, tuple(next_carries)
+
+
+def renew_carries(
+    pool: PartnerPool,
+    carries: tuple[Carry, ...],
+    done: Bool[Array, "members kitchens"],
+    keys: Key[Array, " members"],
+) -> tuple[Carry, ...]:
+    """The carries with those of ended episodes replaced by new ones."""
+    fresh = begin_carries(pool, keys, done.shape[1])
+    return tuple(where_kitchens(done, new, old) for new, old in zip(fresh, carries, strict=True))
+
+
+def where_kitchens(chosen: Bool[Array, "members kitchens"], new: Any, old: Any) -> Any:  # noqa: ANN401
+    """The new tree in the chosen kitchens, the old one in the others; both [members, kitchens]."""
+    return jax.tree.map(jax.vmap(jax.vmap(jnp.where)), _like(chosen, new), new, old)
+
+
+def _like(chosen: Bool[Array, "members kitchens"], tree: Any) -> Any:  # noqa: ANN401
+    return jax.tree.map(lambda _: chosen, tree)
+
+
+def _act_in_blocks(group: NetworkGroup, carry: Array, observations: Array) -> tuple[Array, Array]:
+    """Every partner acts in its block of kitchens."""
+    members = observations.shape[0]
+    logits, carry = jax.vmap(Network.step)(
+        group.networks,
+        axes.by_partner(observations, group.size),
+        axes.by_partner(carry, group.size),
+    )
+    return axes.from_partner(logits, members), axes.from_partner(carry, members)
+
+
+def _act_by_lookup(
+    group: NetworkGroup, number: Int[Array, "members kitchens"], carry: Array, observations: Array
+) -> tuple[Array, Array]:
+    """Every kitchen has the weights of its own partner."""
+    members = observations.shape[0]
+    flat_number = axes.flatten_kitchens(number)
+    networks = jax.tree.map(lambda leaf: leaf[flat_number], group.networks)
+    logits, carry = jax.vmap(Network.step)(
+        networks, axes.flatten_kitchens(observations), axes.flatten_kitchens(carry)
+    )
+    return axes.split_kitchens(logits, members), axes.split_kitchens(carry, members)
+
+
+def _act_as_agent(
+    agent: Agent,
+    carry: Carry,
+    states: EnvState,
+    seat: Int[Array, "members kitchens"],
+    keys: Key[Array, " members"],
+) -> tuple[Float[Array, "members kitchens actions"], Carry]:
+    """An agent that is no network acts in every kitchen."""
+    members, kitchens = seat.shape
+
+    @over_kitchens
+    def one(
+        state: State, seat: Int[Array, ""], carry: Carry, key: Key[Array, ""]
+    ) -> tuple[Int[Array, ""], Carry]:
+        # Agents know themselves and the other chef, not seats; so one program does for both.
+        return agent.act(seen_from(state, seat), 0, carry, key)
+
+    actions, carry = one(
+        states,
+        axes.kitchens_to_stepping(seat),
+        axes.kitchens_to_stepping(carry),
+        axes.kitchens_to_stepping(_kitchen_keys(keys, kitchens)),
+    )
+    chosen = axes.stepping_to_kitchens(actions, members)
+    logits = jnp.where(chosen[..., None] == jnp.arange(len(Action)), 0.0, -jnp.inf)
+    return logits, axes.stepping_to_kitchens(carry, members)
+
+
+def _kitchen_keys(keys: Key[Array, " members"], kitchens: int) -> Key[Array, "members kitchens"]:
+    return jax.vmap(lambda key: jax.random.split(key, kitchens))(keys)

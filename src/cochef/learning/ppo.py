@@ -1,7 +1,7 @@
-"""Proximal policy optimisation (Schulman et al. 2017) for a stack of learners, with the paper's refinements."""
+"""Proximal policy optimisation (Schulman et al. 2017) for a stack of learners, as in MAPPO."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,108 +10,155 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from cochef.agents.actor_critic import actor
 from cochef.agents.networks import Network, ObservationSpec
+from cochef.learning import axes
 from cochef.learning.config import TrainingConfig
 from cochef.learning.returns import ValueNormalizer, new_value_normalizer
 from cochef.pytree import pytree
 
-_TINY = 1e-5
-
-Penalty = Callable[[Network, Key[Array, ""]], Float[Array, ""]]
+JointLoss = Callable[[Network, Key[Array, ""]], Float[Array, ""]]  # of all learners' actors
 
 
 @pytree
-class Learner:
-    """All that changes in a learner: what acts, what judges, how they were moving, the scale of values."""
+class LearnerState:
+    """All that changes in a learner."""
 
     actor: Network
     critic: Network
-    actor_motion: optax.OptState
-    critic_motion: optax.OptState
-    normaliser: ValueNormalizer
+    actor_opt_state: optax.OptState
+    critic_opt_state: optax.OptState
+    value_normalizer: ValueNormalizer
 
 
 @pytree
 class Batch:
-    """What a learner played, in blocks of time that stay together, with what it is to learn from it."""
+    """What a learner played, in chunks of time that stay together, and what it learns from it."""
 
-    views: UInt8[Array, "*learners_blocks_view"]
-    begins: Bool[Array, "*learners blocks block rows"]
-    actions: Int[Array, "*learners blocks block rows"]
-    log_probs: Float[Array, "*learners blocks block rows"]
-    advantages: Float[Array, "*learners blocks block rows"]
-    values: Float[Array, "*learners blocks block rows"]  # when played, in the critic's units
-    targets: Float[Array, "*learners blocks block rows"]  # in the critic's units
-    actor_memory: Float[Array, "*learners blocks rows memory"]  # before the first step of a block
-    critic_memory: Float[Array, "*learners blocks rows memory"]
-    identity: Float[Array, "*learners blocks block rows identities"] | None = None  # of the partner, for the critic
+    observations: UInt8[Array, "*learners_chunks_observation"]
+    episode_start: Bool[Array, "*learners chunks chunk rows"]
+    actions: Int[Array, "*learners chunks chunk rows"]
+    log_probs: Float[Array, "*learners chunks chunk rows"]
+    advantages: Float[Array, "*learners chunks chunk rows"]
+    values: Float[Array, "*learners chunks chunk rows"]  # when played, in the critic's units
+    targets: Float[Array, "*learners chunks chunk rows"]  # in the critic's units
+    actor_carry: Float[Array, "*learners chunks rows carry"]  # before the first step of a chunk
+    critic_carry: Float[Array, "*learners chunks rows carry"]
+    identity: Float[Array, "*learners chunks chunk rows identities"] | None = None  # for the critic
 
 
 @pytree
-class Update:
+class UpdateMetrics:
     """How an update went, averaged over its gradient steps."""
 
     actor_loss: Float[Array, "*learners"]
     critic_loss: Float[Array, "*learners"]
     entropy: Float[Array, "*learners"]
-    clipped: Float[Array, "*learners"]
-    divergence: Float[Array, "*learners"]
-    actor_gradient: Float[Array, "*learners"]
-    critic_gradient: Float[Array, "*learners"]
+    clip_fraction: Float[Array, "*learners"]
+    approx_kl: Float[Array, "*learners"]
+    actor_grad_norm: Float[Array, "*learners"]
+    critic_grad_norm: Float[Array, "*learners"]
+
+
+@pytree
+class _LossParts:
+    """What a loss consists of, and how far the policy has moved."""
+
+    actor_loss: Float[Array, "*learners"]
+    critic_loss: Float[Array, "*learners"]
+    entropy: Float[Array, "*learners"]
+    clip_fraction: Float[Array, "*learners"]
+    approx_kl: Float[Array, "*learners"]
 
 
 def new_learner(
-    config: TrainingConfig, spec: ObservationSpec, actions: int, key: Key[Array, ""], identities: int = 0
-) -> Learner:
-    """A learner that knows nothing."""
+    config: TrainingConfig,
+    spec: ObservationSpec,
+    actions: int,
+    key: Key[Array, ""],
+    identities: int = 0,
+) -> LearnerState:
+    """A learner with fresh weights; its critic may be told the partner's identity."""
     key_actor, key_critic = jax.random.split(key)
-    acting = actor(config.network, spec, actions, key_actor)
-    judging = Network(config.network, spec, 1, 1.0, key_critic, identities)
-    optimiser = _optimiser(config)
-    at_rest = [optimiser.init(network) for network in (acting, judging)]  # pyright: ignore[reportArgumentType]
-    return Learner(acting, judging, at_rest[0], at_rest[1], new_value_normalizer())
+    new_actor = actor(config.network, spec, actions, key_actor)
+    new_critic = Network(config.network, spec, 1, 1.0, key_critic, identities)
+    optimizer = _optimizer(config)
+    return LearnerState(
+        actor=new_actor,
+        critic=new_critic,
+        actor_opt_state=optimizer.init(new_actor),  # pyright: ignore[reportArgumentType]
+        critic_opt_state=optimizer.init(new_critic),  # pyright: ignore[reportArgumentType]
+        value_normalizer=new_value_normalizer(),
+    )
 
 
 def update(
-    learners: Learner,
+    learners: LearnerState,
     batch: Batch,
-    penalty: Penalty | None,
+    joint_loss: JointLoss | None,
     keys: Key[Array, " learners"],
-    entropy: Float[Array, ""],
+    entropy_weight: Float[Array, ""],
     learning_rate: Float[Array, ""],
     config: TrainingConfig,
-) -> tuple[Learner, Update]:
-    """All learners after some epochs on what they played; a penalty may tie their actors together."""
+) -> tuple[LearnerState, UpdateMetrics]:
+    """All learners after some epochs on their batches.
 
-    def total(networks: tuple[Network, Network], part: Batch, key: Key[Array, ""]) -> tuple[Float[Array, ""], Any]:
-        losses, report = jax.vmap(lambda actor, critic, part: _loss(actor, critic, part, entropy, config))(
-            *networks, part
-        )
-        joint = penalty(networks[0], key) if penalty else 0.0
-        return losses.sum() + joint, report
+    A joint loss, if there is one, depends on the actors of all learners together.
+    """
+
+    def total_loss(
+        networks: tuple[Network, Network], minibatch: Batch, key: Key[Array, ""]
+    ) -> tuple[Float[Array, ""], _LossParts]:
+        one = partial(_loss, entropy_weight=entropy_weight, config=config)
+        losses, parts = jax.vmap(one)(*networks, minibatch)
+        # A learner's gradient depends on its own loss alone, so the sum serves all at once.
+        joint = joint_loss(networks[0], key) if joint_loss else 0.0
+        return losses.sum() + joint, parts
 
     def gradient_step(
-        learners: Learner, now: tuple[Int[Array, "learners part"], Key[Array, ""]]
-    ) -> tuple[Learner, Any]:
+        learners: LearnerState, now: tuple[Int[Array, "learners part"], Key[Array, ""]]
+    ) -> tuple[LearnerState, UpdateMetrics]:
         chosen, key = now
-        part = batch if config.minibatches == 1 else jax.vmap(_take)(batch, chosen)
+        minibatch = batch if config.minibatches == 1 else jax.vmap(_take)(batch, chosen)
         networks = (learners.actor, learners.critic)
-        (actor_gradient, critic_gradient), report = jax.grad(total, has_aux=True)(networks, part, key)
-        move = jax.vmap(lambda gradient, motion, network: _move(gradient, motion, network, learning_rate, config))
-        actor, actor_motion, actor_size = move(actor_gradient, learners.actor_motion, learners.actor)
-        critic, critic_motion, critic_size = move(critic_gradient, learners.critic_motion, learners.critic)
-        learners = Learner(actor, critic, actor_motion, critic_motion, learners.normaliser)
-        return learners, Update(*report, actor_size, critic_size)  # pyright: ignore[reportCallIssue]
+        grads, parts = jax.grad(total_loss, has_aux=True)(networks, minibatch, key)
+        apply = jax.vmap(partial(_apply_gradients, learning_rate=learning_rate, config=config))
+        actor, actor_opt_state, actor_norm = apply(
+            grads[0], learners.actor_opt_state, learners.actor
+        )
+        critic, critic_opt_state, critic_norm = apply(
+            grads[1], learners.critic_opt_state, learners.critic
+        )
+        learners = LearnerState(
+            actor, critic, actor_opt_state, critic_opt_state, learners.value_normalizer
+        )
+        return learners, UpdateMetrics(
+            **vars(parts), actor_grad_norm=actor_norm, critic_grad_norm=critic_norm
+        )
 
-    orders = jax.vmap(lambda key: _orders(key, batch.actions.shape[1], config))(keys)
-    key_penalty = jax.random.fold_in(keys[0], 1)
-    steps = (jnp.moveaxis(orders, 1, 0), jax.random.split(key_penalty, orders.shape[1]))
-    learners, reports = jax.lax.scan(gradient_step, learners, steps)
-    return learners, jax.tree.map(lambda leaf: leaf.mean(axis=0), reports)
+    chunks = batch.actions.shape[1]
+    minibatches = jax.vmap(lambda key: _minibatches(key, chunks, config))(keys)
+    key_joint = jax.random.fold_in(keys[0], 1)
+    steps = (
+        jnp.moveaxis(minibatches, 1, 0),
+        jax.random.split(key_joint, config.epochs * config.minibatches),
+    )
+    learners, metrics = jax.lax.scan(gradient_step, learners, steps)
+    return learners, jax.tree.map(lambda leaf: leaf.mean(axis=0), metrics)
 
 
-def _orders(key: Key[Array, ""], blocks: int, config: TrainingConfig) -> Int[Array, "gradient_steps part"]:
-    """Which blocks each gradient step of an update takes: every epoch takes each once."""
-    shuffle = jax.vmap(lambda key: jax.random.permutation(key, blocks))
+def chosen_log_probs(
+    log_policy: Float[Array, "*batch actions"], actions: Int[Array, "*batch"]
+) -> Float[Array, "*batch"]:
+    """The log-probabilities of the actions taken."""
+    # A comparison and a sum: on a CPU much faster than indexing, and so is its gradient.
+    taken = actions[..., None] == jnp.arange(log_policy.shape[-1])
+    return jnp.where(taken, log_policy, 0.0).sum(axis=-1)
+
+
+def _minibatches(
+    key: Key[Array, ""], chunks: int, config: TrainingConfig
+) -> Int[Array, "gradient_steps part"]:
+    """Which chunks each gradient step of an update takes: every epoch takes each once."""
+    shuffle = jax.vmap(lambda key: jax.random.permutation(key, chunks))
     epochs = shuffle(jax.random.split(jax.random.fold_in(key, 0), config.epochs))
     return epochs.reshape(config.epochs * config.minibatches, -1)
 
@@ -121,56 +168,77 @@ def _take(batch: Batch, chosen: Int[Array, " part"]) -> Batch:
 
 
 def _loss(
-    actor: Network, critic: Network, part: Batch, entropy_weight: Float[Array, ""], config: TrainingConfig
-) -> tuple[Float[Array, ""], tuple[Array, ...]]:
-    """The loss of one learner on some blocks, and its parts."""
-    steps = jax.tree.map(
-        _time_first,
-        (part.views, part.begins, part.identity, part.actions, part.log_probs, part.advantages),
-    )
-    old_values, targets = jax.tree.map(_time_first, (part.values, part.targets))
-    views, begins, identity, actions, old_log_probs, advantages = steps
-    memories = [memory.reshape(begins.shape[1], memory.shape[-1]) for memory in (part.actor_memory, part.critic_memory)]
-    logits, _ = actor.unroll(views, begins, memories[0])
-    values, _ = critic.unroll(views, begins, memories[1], identity)
+    actor: Network,
+    critic: Network,
+    minibatch: Batch,
+    entropy_weight: Float[Array, ""],
+    config: TrainingConfig,
+) -> tuple[Float[Array, ""], _LossParts]:
+    """The loss of one learner on some chunks, and its parts."""
+    rows = axes.chunks_to_rows
+    observations = rows(minibatch.observations)
+    episode_start = rows(minibatch.episode_start)
+    identity = None if minibatch.identity is None else rows(minibatch.identity)
+    actor_carry = axes.carries_to_rows(minibatch.actor_carry)
+    critic_carry = axes.carries_to_rows(minibatch.critic_carry)
+    logits, _ = actor.unroll(observations, episode_start, actor_carry)
+    values, _ = critic.unroll(observations, episode_start, critic_carry, identity)
+
     log_policy = jax.nn.log_softmax(logits)
-    log_ratio = chosen_log_probs(log_policy, actions) - old_log_probs
+    advantages = rows(minibatch.advantages)
+    log_ratio = chosen_log_probs(log_policy, rows(minibatch.actions)) - rows(minibatch.log_probs)
     ratio = jnp.exp(log_ratio)
-    gain = jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - config.clip, 1 + config.clip) * advantages).mean()
+    clipped_ratio = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
+    surrogate = jnp.minimum(ratio * advantages, clipped_ratio * advantages).mean()
     entropy = -(jnp.exp(log_policy) * log_policy).sum(axis=-1).mean()
-    moved = old_values + jnp.clip(values[..., 0] - old_values, -config.value_clip, config.value_clip)
-    huber = lambda values: optax.huber_loss(values, targets, delta=config.huber)  # noqa: E731
-    critic_loss = jnp.maximum(huber(values[..., 0]), huber(moved)).mean()
-    clipped = (jnp.abs(ratio - 1) > config.clip).mean()
-    divergence = (ratio - 1 - log_ratio).mean()
-    loss = config.value_weight * critic_loss - gain - entropy_weight * entropy
-    return loss, (-gain, critic_loss, entropy, clipped, divergence)
+    critic_loss = _value_loss(
+        values[..., 0], rows(minibatch.values), rows(minibatch.targets), config
+    )
+    loss = config.value_weight * critic_loss - surrogate - entropy_weight * entropy
+    return loss, _LossParts(
+        actor_loss=-surrogate,
+        critic_loss=critic_loss,
+        entropy=entropy,
+        clip_fraction=(jnp.abs(ratio - 1) > config.clip).mean(),
+        approx_kl=(ratio - 1 - log_ratio).mean(),
+    )
 
 
-def chosen_log_probs(
-    log_policy: Float[Array, "*batch actions"], actions: Int[Array, "*batch"]
-) -> Float[Array, "*batch"]:
-    """The log-probabilities of the actions taken."""
-    return jnp.where(actions[..., None] == jnp.arange(log_policy.shape[-1]), log_policy, 0.0).sum(axis=-1)
+def _value_loss(
+    values: Float[Array, "time rows"],
+    old_values: Float[Array, "time rows"],
+    targets: Float[Array, "time rows"],
+    config: TrainingConfig,
+) -> Float[Array, ""]:
+    """The clipped Huber loss of a critic."""
+    moved = jnp.clip(values - old_values, -config.value_clip, config.value_clip)
+    plain = optax.huber_loss(values, targets, delta=config.huber_delta)
+    clipped = optax.huber_loss(old_values + moved, targets, delta=config.huber_delta)
+    return jnp.maximum(plain, clipped).mean()
 
 
-def _time_first(leaf: Array) -> Array:
-    """From blocks, block, rows to block, (blocks and rows)."""
-    leaf = jnp.moveaxis(leaf, 1, 0)
-    return leaf.reshape(leaf.shape[0], leaf.shape[1] * leaf.shape[2], *leaf.shape[3:])
-
-
-def _optimiser(config: TrainingConfig) -> optax.GradientTransformation:
-    steps = [optax.clip_by_global_norm(config.gradient_norm), optax.scale_by_adam(eps=config.adam_epsilon)]
+def _optimizer(config: TrainingConfig) -> optax.GradientTransformation:
+    """All of an optimiser but the learning rate, which changes during training."""
+    steps = [
+        optax.clip_by_global_norm(config.max_grad_norm),
+        optax.scale_by_adam(eps=config.adam_epsilon),
+    ]
     if config.weight_decay:
         steps.append(optax.add_decayed_weights(config.weight_decay))
     return optax.chain(*steps)
 
 
-def _move(
-    gradient: Network, motion: optax.OptState, network: Network, rate: Float[Array, ""], config: TrainingConfig
+def _apply_gradients(
+    gradient: Network,
+    opt_state: optax.OptState,
+    network: Network,
+    learning_rate: Float[Array, ""],
+    config: TrainingConfig,
 ) -> tuple[Network, optax.OptState, Float[Array, ""]]:
-    """The network a gradient step later, how it was moving, and the gradient's length."""
-    direction, motion = _optimiser(config).update(gradient, motion, network)  # pyright: ignore[reportArgumentType]
-    moved = jax.tree.map(lambda parameter, change: parameter - rate * change, network, direction)
-    return moved, motion, optax.tree.norm(gradient)
+    """The network a gradient step later, the optimiser's state, and the gradient's norm."""
+    change, opt_state = _optimizer(config).update(gradient, opt_state, network)  # pyright: ignore[reportArgumentType]
+
+    def move(parameter: Array, change: Array) -> Array:
+        return parameter - learning_rate * change
+
+    return jax.tree.map(move, network, change), opt_state, optax.tree.norm(gradient)

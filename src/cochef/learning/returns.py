@@ -1,4 +1,4 @@
-"""What a step was worth: advantages, and values on a scale that fits them."""
+"""Advantages, and values on a scale that fits their targets."""
 
 import jax
 import jax.numpy as jnp
@@ -7,60 +7,74 @@ from jaxtyping import Array, Bool, Float
 from cochef.pytree import pytree
 
 _LEAST_VARIANCE = 1e-2
+_LEAST_WEIGHT = 1e-5
 
 
-def advantages(
+def estimate_advantages(
     rewards: Float[Array, "time *rows"],
     values: Float[Array, "time_and_last *rows"],
-    ends: Bool[Array, "time *rows"],
+    done: Bool[Array, "time *rows"],
     discount: float,
-    trace: float,
+    gae_lambda: float,
 ) -> Float[Array, "time *rows"]:
-    """Generalised advantage estimates (Schulman et al. 2016); nothing counts beyond the end of an episode."""
-    going_on = 1.0 - ends
+    """Generalised advantage estimation (Schulman et al. 2016).
 
-    def back(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
-        reward, value, value_next, goes_on = now
-        surprise = reward + discount * goes_on * value_next - value
-        advantage = surprise + discount * trace * goes_on * later
+    Nothing counts beyond the end of an episode.
+    """
+
+    def backwards(
+        next_advantage: Array, now: tuple[Array, Array, Array, Array]
+    ) -> tuple[Array, Array]:
+        reward, value, next_value, not_done = now
+        td_error = reward + discount * not_done * next_value - value
+        advantage = td_error + discount * gae_lambda * not_done * next_advantage
         return advantage, advantage
 
-    steps = (rewards, values[:-1], values[1:], going_on)
-    _, found = jax.lax.scan(back, jnp.zeros_like(rewards[0]), steps, reverse=True)
-    return found
+    steps = (rewards, values[:-1], values[1:], 1.0 - done)
+    _, advantages = jax.lax.scan(backwards, jnp.zeros_like(rewards[0]), steps, reverse=True)
+    return advantages
 
 
 @pytree
 class ValueNormalizer:
-    """Running mean and mean square of the targets of a critic, with the weight they rest on (1 in the long run)."""
+    """Running mean and mean square of a critic's targets (value normalisation of MAPPO).
+
+    `weight` corrects their bias towards 0 at the beginning; it approaches 1.
+    """
 
     mean: Float[Array, "*batch"]
     square: Float[Array, "*batch"]
     weight: Float[Array, "*batch"]
 
-    def seen(self, targets: Float[Array, "..."], decay: float) -> "ValueNormalizer":
+    def update(self, targets: Float[Array, "..."], decay: float) -> "ValueNormalizer":
         """After more targets."""
-        blend = lambda old, new: decay * old + (1 - decay) * new  # noqa: E731
+
+        def blend(old: Array, new: Array | float) -> Array:
+            return decay * old + (1 - decay) * new
+
         return ValueNormalizer(
-            blend(self.mean, targets.mean()), blend(self.square, (targets**2).mean()), blend(self.weight, 1.0)
+            blend(self.mean, targets.mean()),
+            blend(self.square, (targets**2).mean()),
+            blend(self.weight, 1.0),
         )
 
-    def normalise(self, values: Float[Array, "*rows"]) -> Float[Array, "*rows"]:
-        """In the critic's units."""
+    def normalize(self, values: Float[Array, "*rows"]) -> Float[Array, "*rows"]:
+        """From units of reward to the critic's units."""
         mean, deviation = self._scale()
         return (values - mean) / deviation
 
-    def denormalise(self, values: Float[Array, "*rows"]) -> Float[Array, "*rows"]:
-        """In units of reward."""
+    def denormalize(self, values: Float[Array, "*rows"]) -> Float[Array, "*rows"]:
+        """From the critic's units to units of reward."""
         mean, deviation = self._scale()
         return values * deviation + mean
 
     def _scale(self) -> tuple[Array, Array]:
-        weight = jnp.maximum(self.weight, 1e-5)
-        mean, square = self.mean / weight, self.square / weight
+        weight = jnp.maximum(self.weight, _LEAST_WEIGHT)
+        mean = self.mean / weight
+        square = self.square / weight
         return mean, jnp.sqrt(jnp.maximum(square - mean**2, _LEAST_VARIANCE))
 
 
 def new_value_normalizer() -> ValueNormalizer:
-    """Nothing seen yet."""
+    """No targets seen yet."""
     return ValueNormalizer(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))

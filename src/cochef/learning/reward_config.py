@@ -30,7 +30,7 @@ import numpy as np
 from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
 
 ORDER = "order"
@@ -87,11 +87,20 @@ def parse(text: str, source: str) -> RewardConfig:
     share = _end(tables.pop(_SHARE, {"end": 0.0}), source)
     unknown = sorted(tables.keys() - set(_TABLES))
     if unknown:
-        raise InputError(f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join((*_TABLES, _SHARE))}")
+        raise InputError(
+            f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join((*_TABLES, _SHARE))}"
+        )
     hidden, shaping, adaptive = (_table(tables.get(name, {}), name, source) for name in _TABLES)
     first = _weights(shaping, f"{source}: shaping")
-    second = _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
-    return RewardConfig({name: _choices(name, entry, source) for name, entry in hidden.items()}, first, second, share)
+    second = (
+        _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
+    )
+    return RewardConfig(
+        {name: _choices(name, entry, source) for name, entry in hidden.items()},
+        first,
+        second,
+        share,
+    )
 
 
 def _end(entry: object, source: str) -> float:
@@ -110,14 +119,18 @@ def _table(entry: object, name: str, source: str) -> Mapping[str, Any]:
 
 
 def _weights(table: Mapping[str, Any], where: str) -> Weights:
-    return {_event(name, where): _number(weight, f"{where}: {name}") for name, weight in table.items()}
+    return {
+        _event(name, where): _number(weight, f"{where}: {name}") for name, weight in table.items()
+    }
 
 
 def _choices(name: str, entry: object, source: str) -> tuple[float, ...]:
     if name != ORDER:
         _event(name, f"{source}: hidden")
     if not isinstance(entry, list) or not entry:
-        raise InputError(f"{source}: hidden: {name} is {shown(entry)}; it takes a list of weights to draw from")
+        raise InputError(
+            f"{source}: hidden: {name} is {shown(entry)}; it takes a list of weights to draw from"
+        )
     return tuple(_number(weight, f"{source}: hidden: {name}") for weight in entry)
 
 
@@ -131,7 +144,9 @@ def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{where} is {shown(value)}; it takes a number")
     if abs(value) > MAX_WEIGHT:
-        raise InputError(f"{where} is {shown(value)}; it takes a number from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+        raise InputError(
+            f"{where} is {shown(value)}; it takes a number from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
+        )
     return float(value)
 
 

@@ -1,8 +1,8 @@
-"""Training on disk: a directory that says all about a run, and can be gone on with after any end.
+"""Runs: a training in a directory, which resumes from its last checkpoint after an interruption.
 
 config.json          the resolved configuration; a directory holds one run
-metrics.jsonl        a line an iteration
-checkpoints/         all that changes while the population learns, after so many iterations; the last two
+metrics.jsonl        a line per iteration
+checkpoints/         the last two checkpoints: all that changes while the population learns
 snapshots/           the actors of all members, from the first update to the last
 agents/              every learner at the end, as a file that `cochef evaluate` takes
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -23,18 +23,25 @@ from cochef.errors import InputError, shown
 from cochef.files import alone, read_limited, write_whole
 from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
-from cochef.learning.checkpoints import Tell
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
-from cochef.learning.ppo import Update
-from cochef.learning.trainer import Progress, Trainer, Training
-from cochef.learning.writers import JsonLinesWriter, MetricsWriter
+from cochef.learning.ppo import UpdateMetrics
+from cochef.learning.trainer import IterationMetrics, Trainer, TrainState
+from cochef.learning.writers import (
+    MAX_BYTES,
+    METRICS,
+    JsonLinesWriter,
+    Log,
+    MetricsWriter,
+    metrics_lines,
+)
 
-CONFIG, METRICS = "config.json", "metrics.jsonl"
-CHECKPOINTS, SNAPSHOTS, AGENTS = "checkpoints", "snapshots", "agents"
+CONFIG = "config.json"
+CHECKPOINTS = "checkpoints"
+SNAPSHOTS = "snapshots"
+AGENTS = "agents"
 CHECKPOINT_SECONDS = 30.0
-LEARNERS = ("biased", "partner")  # where a member has two
-MAX_BYTES = 1024**3
+LEARNERS = ("biased", "partner")  # names of a member's learners, where it has two
 
 _DIGITS = 4  # of event counts in the metrics
 
@@ -42,35 +49,45 @@ _DIGITS = 4  # of event counts in the metrics
 def train(
     trainer: Trainer,
     directory: Path,
-    about: Mapping[str, Any],
-    sinks: Sequence[MetricsWriter] = (),
+    run_config: Mapping[str, Any],
+    writers: Sequence[MetricsWriter] = (),
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    tell: Tell = print,
-) -> Training:
-    """The population at the end of its training, all of it in `directory`; goes on where an earlier attempt ended.
+    log: Log = print,
+) -> TrainState:
+    """Train a population in `directory`, or resume its training; the population at the end.
 
-    `about` is the resolved configuration, fit for JSON; its `hidden`, if any, says what each member secretly wants.
+    `run_config` is the resolved configuration, fit for JSON; its `hidden_rewards`, if any, has the
+    weights of each member's hidden reward.
     """
-    if not isinstance(trainer.game, KitchenEnvironment):
-        raise InputError(f"a run of {shown(trainer.game)}; runs on disk are of kitchens")
-    with _claimed(directory, about):
-        run = _Run(trainer, trainer.game.layout, directory, about)
-        before = _lines(directory / METRICS)
-        training, done = checkpoints.restore(directory / CHECKPOINTS, trainer, len(before), tell)
-        if done == trainer.config.iterations and all(path.exists() for path, *_ in run.agents()):
-            tell(f"{directory}: finished already, nothing to do")
-            return training
+    if not isinstance(trainer.environment, KitchenEnvironment):
+        raise InputError(f"a run of {shown(trainer.environment)}; runs on disk are of kitchens")
+    with _claimed(directory, run_config):
+        run = _Run(trainer, trainer.environment.layout, directory, run_config)
+        before = metrics_lines(directory / METRICS)
+        state, done = checkpoints.restore(directory / CHECKPOINTS, trainer, len(before), log)
+        finished = done == trainer.config.iterations
+        if finished and all(agent.path.exists() for agent in run.agents()):
+            log(f"{directory}: finished already, nothing to do")
+            return state
         if done:
-            tell(f"{directory}: going on after iteration {done}")
-        log = JsonLinesWriter(directory / METRICS, before[:done])
+            log(f"{directory}: resuming after iteration {done}")
+        metrics_file = JsonLinesWriter(directory / METRICS, before[:done])
         with ExitStack() as stack:
-            for sink in (log, *sinks):
-                sink.begin(about)
-                stack.callback(sink.end)
+            for writer in (metrics_file, *writers):
+                writer.begin(run_config)
+                stack.callback(writer.end)
             recent = [json.loads(line) for line in before[:done][-snapshots.WINDOW :]]
-            training, recent = run.learn(training, done, recent, log, sinks, checkpoint_seconds)
-        run.save_agents(training, recent)
-        return training
+            state, recent = run.learn(state, recent, metrics_file, writers, checkpoint_seconds)
+        run.save_agents(state, recent)
+        return state
+
+
+class _AgentPath(NamedTuple):
+    """The file of a learner as an agent."""
+
+    path: Path
+    member: int
+    learner: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,7 @@ class _Run:
     trainer: Trainer
     layout: Layout
     directory: Path
-    about: Mapping[str, Any]
+    run_config: Mapping[str, Any]
 
     @property
     def config(self) -> TrainingConfig:
@@ -88,129 +105,143 @@ class _Run:
 
     def learn(
         self,
-        training: Training,
-        done: int,
+        state: TrainState,
         recent: list[dict[str, Any]],
-        log: JsonLinesWriter,
-        sinks: Sequence[MetricsWriter],
+        metrics_file: JsonLinesWriter,
+        writers: Sequence[MetricsWriter],
         checkpoint_seconds: float,
-    ) -> tuple[Training, list[dict[str, Any]]]:
-        """The population at the end, and the last lines of metrics."""
+    ) -> tuple[TrainState, list[dict[str, Any]]]:
+        """Do the iterations after those of `recent`; the population, and the last metrics."""
+        done = recent[-1]["iteration"] if recent else 0
         earlier = recent[-1]["seconds"] if recent else 0.0
         started = saved = time.monotonic()
         for number in range(done + 1, self.config.iterations + 1):
-            training, progress = self.trainer.iterate(training, number - 1)
-            line = describe(progress, number, self.config)
+            state, metrics = self.trainer.iterate(state, number - 1)
+            line = metrics_line(metrics, number, self.config)
             line["seconds"] = round(earlier + time.monotonic() - started, 3)
-            for sink in (log, *sinks):
-                sink.write(line)
+            for writer in (metrics_file, *writers):
+                writer.write(line)
             recent = [*recent, line][-snapshots.WINDOW :]
             last = number == self.config.iterations
             due = last or time.monotonic() - saved >= checkpoint_seconds
             if due:
-                log.keep()
+                # A checkpoint is of no use without the metrics on the way to it.
+                metrics_file.sync()
                 saved = time.monotonic()
-            self.save(training, recent, checkpoint=due)
-        return training, recent
+            self.save(state, recent, checkpoint=due)
+        return state, recent
 
-    def save(self, training: Training, recent: Sequence[Mapping[str, Any]], *, checkpoint: bool) -> None:
+    def save(
+        self, state: TrainState, recent: Sequence[Mapping[str, Any]], *, checkpoint: bool
+    ) -> None:
         """Write what is due after the iteration of the last line, if its numbers are finite."""
         number = recent[-1]["iteration"]
         snapshot = number in self.config.snapshot_iterations
         if not (snapshot or checkpoint):
             return
-        found = jax.device_get(training)
+        found = jax.device_get(state)
         checkpoints.check_finite(found, number)
         if snapshot:
-            snapshots.save(self.directory / SNAPSHOTS, self.layout, self.config, found.learners.actor, recent)
+            actors = found.learners.actor
+            snapshots.save(self.directory / SNAPSHOTS, self.layout, self.config, actors, recent)
         if checkpoint:
             checkpoints.save(self.directory / CHECKPOINTS, self.layout, found, number)
 
-    def agents(self) -> Iterator[tuple[Path, int, int]]:
-        """The file of every agent, its member and its learner."""
-        for member in range(self.trainer.utility.order.shape[0]):
-            for learner in range(self.trainer.recipe.seating.learners):
-                name = (
-                    f"{member:02}" if self.trainer.recipe.seating.learners == 1 else f"{member:02}-{LEARNERS[learner]}"
-                )
-                yield self.directory / AGENTS / f"{name}{storage.SUFFIX}", member, learner
+    def agents(self) -> Iterator[_AgentPath]:
+        """The files of all learners."""
+        learners = self.trainer.algorithm.roles.learners
+        for member in range(self.trainer.members):
+            for learner in range(learners):
+                name = f"{member:02}" if learners == 1 else f"{member:02}-{LEARNERS[learner]}"
+                path = self.directory / AGENTS / f"{name}{storage.SUFFIX}"
+                yield _AgentPath(path, member, learner)
 
-    def save_agents(self, training: Training, recent: Sequence[Mapping[str, Any]]) -> None:
+    def save_agents(self, state: TrainState, recent: Sequence[Mapping[str, Any]]) -> None:
         """Write every learner as an agent of its own."""
-        actors = jax.device_get(training.learners.actor)
-        returns = snapshots.returns(self.config, recent)
-        known = {name: self.about[name] for name in ("method", "preset", "seed") if name in self.about}
+        actors = jax.device_get(state.learners.actor)
+        returns = snapshots.recent_returns(self.config, recent)
+        known = {
+            name: self.run_config[name]
+            for name in ("population", "seed")
+            if name in self.run_config
+        }
+        hidden_rewards = self.run_config.get("hidden_rewards")
         for path, member, learner in self.agents():
-            about = known | {"member": member, "return": returns[member]}
-            if self.trainer.recipe.seating.learners > 1:
-                about |= {"learner": LEARNERS[learner]}
-            if "hidden" in self.about:
-                about |= {"hidden": self.about["hidden"][member]}
-            network = jax.tree.map(lambda leaf, member=member, learner=learner: leaf[member, learner], actors)
-            actor_critic.save(path, self.layout, self.config.network, network, about)
+            metadata = known | {"member": member, "task_return": returns[member]}
+            if self.trainer.algorithm.roles.learners > 1:
+                metadata |= {"learner": LEARNERS[learner]}
+            if hidden_rewards:
+                metadata |= {"hidden_reward": hidden_rewards[member]}
+            network = jax.tree.map(lambda leaf, at=(member, learner): leaf[at], actors)
+            actor_critic.save(path, self.layout, self.config.network, network, metadata)
 
 
-def describe(progress: Progress, number: int, config: TrainingConfig) -> dict[str, Any]:
-    """What is told about an iteration; complains about members with numbers that are not finite.
+def metrics_line(
+    metrics: IterationMetrics, iteration: int, config: TrainingConfig
+) -> dict[str, Any]:
+    """The metrics of an iteration for JSON; an error if a member's are not finite.
 
-    task and reward are mean returns of an episode, per member, and per role; events are mean counts of an episode, per
-    member, role and event; partners, if there is a pool, are average returns with each of it, per member; update is
-    averaged over the learners of all members.
+    task_return and objective_return (all that is rewarded) are means over episodes, per member, and
+    per member and role; events are mean counts of an episode, per member, role and event;
+    partner_returns, if there is a pool, are average returns with each partner, per member; update
+    is averaged over the learners of all members.
     """
-    found: Progress = jax.device_get(progress)
-    checkpoints.check_finite(found, number)
+    found: IterationMetrics = jax.device_get(metrics)
+    checkpoints.check_finite(found, iteration)
+    update = found.update
     line = {
-        "iteration": number,
-        "steps": number * config.steps_per_iteration,
-        "task": found.task.tolist(),
-        "reward": found.reward.tolist(),
+        "iteration": iteration,
+        "steps": iteration * config.steps_per_iteration,
+        "task_return": found.task_return.tolist(),
+        "objective_return": found.objective_return.tolist(),
         "events": np.round(found.events.astype(float), _DIGITS).tolist(),
-        "update": {entry.name: float(getattr(found.update, entry.name).mean()) for entry in fields(Update)},
+        "update": {
+            entry.name: float(getattr(update, entry.name).mean()) for entry in fields(UpdateMetrics)
+        },
     }
-    if found.partners is not None:
-        line["partners"] = np.round(found.partners.astype(float), _DIGITS).tolist()
+    if found.partner_returns is not None:
+        line["partner_returns"] = np.round(found.partner_returns.astype(float), _DIGITS).tolist()
     return line
 
 
-def metrics(directory: Path) -> list[dict[str, Any]]:
-    """What a run told about its iterations."""
-    return [json.loads(line) for line in _lines(directory / METRICS)]
-
-
-def configuration(directory: Path) -> dict[str, Any]:
+def read_config(directory: Path) -> dict[str, Any]:
     """The resolved configuration of the run in a directory."""
     path = directory / CONFIG
     content = read_limited(path, MAX_BYTES, "the configuration of a run")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error}); take it from a backup, or train in another directory") from error
+        raise InputError(
+            f"{path}: not JSON ({error}); take it from a backup, or train in another directory"
+        ) from error
     if not isinstance(found, dict):
         raise InputError(f"{path}: {shown(found)}; it takes a table")
     return found
 
 
 @contextmanager
-def _claimed(directory: Path, about: Mapping[str, Any]) -> Iterator[None]:
+def _claimed(directory: Path, run_config: Mapping[str, Any]) -> Iterator[None]:
     """The directory is ours alone, can be written to, and belongs to this configuration."""
     with alone(directory, "trains"):
         for partial in directory.rglob(".*.part"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)
-        text = json.dumps(about, indent=1) + "\n"
+        text = json.dumps(run_config, indent=1) + "\n"
         if (directory / CONFIG).exists():
-            _check_same(configuration(directory), json.loads(text), directory)
+            _check_same(read_config(directory), json.loads(text), directory)
         else:
             write_whole(directory / CONFIG, text.encode())
         yield
 
 
 def _check_same(there: Mapping[str, Any], ours: Mapping[str, Any], directory: Path) -> None:
-    old, new = _flat(there), _flat(ours)
+    old = _flat(there)
+    new = _flat(ours)
     for name in [*old, *new]:
         if old.get(name) != new.get(name) or (name in old) != (name in new):
             values = [shown(table[name]) if name in table else "nothing" for table in (old, new)]
             raise InputError(
-                f"{directory}: holds a run with {name} {values[0]}, not {values[1]}; take another directory"
+                f"{directory}: holds a run with {name} {values[0]}, not {values[1]}; "
+                "take another directory"
             )
 
 
@@ -218,22 +249,7 @@ def _flat(entry: object, name: str = "") -> dict[str, object]:
     """All values in nested tables by their dotted names."""
     if not isinstance(entry, Mapping):
         return {name: entry}
-    inner = [_flat(value, f"{name}.{key}" if name else key) for key, value in entry.items()]
-    return {key: value for table in inner for key, value in table.items()}
-
-
-def _lines(path: Path) -> list[str]:
-    """The whole lines of a file, if it is there, up to the first that is not what it should be."""
-    if not path.exists():
-        return []
-    good = []
-    text = read_limited(path, MAX_BYTES, "the metrics of a run").decode(errors="replace")
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
-        try:
-            whole = line.endswith("\n") and json.loads(line)["iteration"] == number
-        except (ValueError, KeyError, TypeError, RecursionError):
-            whole = False
-        if not whole:
-            break
-        good.append(line)
-    return good
+    flat: dict[str, object] = {}
+    for key, value in entry.items():
+        flat |= _flat(value, f"{name}.{key}" if name else key)
+    return flat

@@ -1,4 +1,4 @@
-"""The actors of a population on the way: from the first update to the last, with what they earned."""
+"""Snapshots: the actors of a population during training, with their returns at that time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cochef.agents import actor_critic, storage
+from cochef.agents.actor_critic import TrainedAgent
 from cochef.agents.networks import Network
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
@@ -25,63 +26,76 @@ class Snapshot:
     iteration: int
     steps: int
     returns: tuple[float, ...]  # mean task return of an episode, per member
-    events: tuple[tuple[tuple[float, ...], ...], ...]  # mean counts of an episode, per member and role
+    events: tuple[tuple[tuple[float, ...], ...], ...]  # mean counts of an episode, per member, role
 
 
 def save(
-    directory: Path, layout: Layout, config: TrainingConfig, actors: Network, recent: Sequence[Mapping[str, Any]]
+    directory: Path,
+    layout: Layout,
+    config: TrainingConfig,
+    actors: Network,
+    recent: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Write the actors [members, learners], and what the last lines of metrics say about them."""
+    """Write the actors [members, learners], with what the last lines of metrics say about them."""
     iteration = recent[-1]["iteration"]
-    about = {
+    metadata = {
         "iteration": iteration,
         "steps": recent[-1]["steps"],
-        "returns": returns(config, recent),
-        "events": _mean(config, recent, "events").tolist(),
+        "returns": recent_returns(config, recent),
+        "events": _recent_mean(config, recent, "events").tolist(),
     }
-    card = actor_critic.card(KIND, layout, config.network, about)
+    card = actor_critic.card(KIND, layout, config.network, metadata)
     storage.save(directory / f"{iteration:07}{storage.SUFFIX}", card, actors)
 
 
-def returns(config: TrainingConfig, recent: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Mean task return per member over the iterations since the snapshot before, at most ten."""
-    return _mean(config, recent, "task").tolist()
+def recent_returns(config: TrainingConfig, recent: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Mean task return per member over the iterations since the last snapshot, at most ten."""
+    return _recent_mean(config, recent, "task_return").tolist()
 
 
 def read(directory: Path) -> list[Snapshot]:
     """All snapshots in a directory, the earliest first."""
     found = []
     for path in sorted(directory.glob(f"[0-9]*{storage.SUFFIX}")):
-        about = _card(path).about
-        events = tuple(tuple(map(tuple, roles)) for roles in about["events"])
-        found.append(Snapshot(path, about["iteration"], about["steps"], tuple(about["returns"]), events))
+        card, _ = storage.read(path)
+        _check_kind(card, path)
+        metadata = card.metadata
+        events = tuple(tuple(map(tuple, roles)) for roles in metadata["events"])
+        returns = tuple(metadata["returns"])
+        found.append(Snapshot(path, metadata["iteration"], metadata["steps"], returns, events))
     if not found:
         raise InputError(f"{directory}: no snapshots; give the directory of a run that was trained")
     return found
 
 
-def extract(path: Path, layout: Layout, member: int, learner: int = 0) -> tuple[storage.Card, dict[str, np.ndarray]]:
+def extract(
+    path: Path, layout: Layout, member: int, learner: int = 0
+) -> tuple[storage.Card, dict[str, np.ndarray]]:
     """A member of a snapshot like the content of an agent file."""
     card, tensors = storage.read(path)
     _check_kind(card, path)
-    storage.check_kitchen(card, layout, path)
+    storage.check_layout(card, layout, path)
     members, learners = next(iter(tensors.values())).shape[:2]
     if not (0 <= member < members and 0 <= learner < learners):
-        raise InputError(f"{path}: no learner {learner} of member {member}; it has {learners} of {members} members")
-    about = {"iteration": card.about["iteration"], "steps": card.about["steps"], "member": member, "learner": learner}
+        raise InputError(
+            f"{path}: no learner {learner} of member {member}; "
+            f"it has {learners} of {members} members"
+        )
+    metadata = {
+        "iteration": card.metadata["iteration"],
+        "steps": card.metadata["steps"],
+        "member": member,
+        "learner": learner,
+    }
     own = {name: tensor[member, learner] for name, tensor in tensors.items()}
-    return replace(card, kind=actor_critic.KIND, about=about), own
+    return replace(card, kind=actor_critic.KIND, metadata=metadata), own
 
 
-def load(path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False) -> TrainedAgent:
+def load(
+    path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False
+) -> TrainedAgent:
     """A member of a snapshot as an agent."""
     return actor_critic.build(*extract(path, layout, member, learner), layout, path, greedy=greedy)
-
-
-def _card(path: Path) -> storage.Card:
-    card, _ = storage.read(path)
-    _check_kind(card, path)
-    return card
 
 
 def _check_kind(card: storage.Card, path: Path) -> None:
@@ -89,7 +103,11 @@ def _check_kind(card: storage.Card, path: Path) -> None:
         raise InputError(f"{path}: not a snapshot of a population but a file of kind {card.kind!r}")
 
 
-def _mean(config: TrainingConfig, recent: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+def _recent_mean(
+    config: TrainingConfig, recent: Sequence[Mapping[str, Any]], name: str
+) -> np.ndarray:
     iteration = recent[-1]["iteration"]
-    since = max((mark for mark in config.snapshot_iterations if mark < iteration), default=0)
-    return np.mean([line[name] for line in recent[-min(WINDOW, iteration - since) :]], axis=0)
+    earlier = (mark for mark in config.snapshot_iterations if mark < iteration)
+    since = max(earlier, default=0)
+    window = min(WINDOW, iteration - since)
+    return np.mean([line[name] for line in recent[-window:]], axis=0)

@@ -1,11 +1,13 @@
 """One trainer for all methods: a whole population learns in one compiled program.
 
-An iteration plays a turn, scores it, and updates every learner. It is one program for all members, spread over the
-devices there are. A member's random numbers follow from the seed, its number and the iteration alone.
+An iteration collects a rollout, estimates advantages, and updates every learner. It is one program
+for all members, spread over the devices there are. A member's random numbers follow from the seed,
+its number and the iteration alone.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,262 +18,361 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents.networks import Network
-from cochef.learning.collect import Rollout, Seating, Table, Wants, play, reset_kitchens
+from cochef.learning import axes
+from cochef.learning.collect import Collector, Kitchens, Rollout
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.environments import Game
-from cochef.learning.partner_sampling import Pool
-from cochef.learning.ppo import Batch, Learner, Update, new_learner, update
-from cochef.learning.returns import advantages
+from cochef.learning.environments import Environment
+from cochef.learning.partner_sampling import PartnerPool
+from cochef.learning.ppo import Batch, LearnerState, UpdateMetrics, new_learner, update
+from cochef.learning.returns import estimate_advantages
+from cochef.learning.roles import SELF_PLAY, CopyRole, Roles
 from cochef.pytree import pytree
 from cochef.randomness import fast
 
-AXIS = "members"
+AXIS = "members"  # of the devices
 
-_INIT, _TABLE, _PLAY, _UPDATE = range(4)  # what a member's random numbers are for
+_ADVANTAGE_EPSILON = 1e-5
+
+
+class _KeyUse(IntEnum):
+    """What a member's random numbers are for."""
+
+    INIT = 0
+    RESET = 1
+    COLLECT = 2
+    UPDATE = 3
 
 
 @pytree
-class Utility:
-    """What each role of each member wants: weights of its events and of the task reward, and helping rewards."""
+class RewardWeights:
+    """What each role of each member is rewarded for."""
 
     events: Float[Array, "members roles events"]
-    order: Float[Array, "members roles"]
-    shaping: Float[Array, "members roles events"]  # annealed
+    task: Float[Array, "members roles"]
+    shaping: Float[Array, "members roles events"]  # annealed, as the configuration says
 
 
-Bonus = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
-Penalty = Callable[[Network, Rollout, Key[Array, ""]], Float[Array, ""]]
+IntrinsicReward = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
+AuxiliaryLoss = Callable[[Network, Rollout, Key[Array, ""]], Float[Array, ""]]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Algorithm:
     """Where methods differ; hashable, as compiled programs are specialised to it.
 
-    Bonus and penalty get the actors of the whole population, [all members, ...].
+    Intrinsic reward and auxiliary loss get the actors of the whole population, [all members, ...].
     """
 
-    seating: Seating = Seating.ALONE
-    """Who plays."""
-    bonus: Bonus | None = None
-    """A reward on top of what the roles want."""
-    penalty: Penalty | None = None
+    roles: Roles = SELF_PLAY
+    intrinsic_reward: IntrinsicReward | None = None
+    """A reward on top of events and task."""
+    auxiliary_loss: AuxiliaryLoss | None = None
     """A loss on top of PPO's."""
 
 
 @pytree
-class Training:
+class TrainState:
     """All that changes while a population learns; every array has the members first."""
 
     members: Int[Array, " members"]
-    learners: Learner  # [members, learners]
-    table: Table
-    critic_memory: Float[Array, "members learners rows memory"]
+    learners: LearnerState  # [members, learners]
+    copies: Network | None  # [members], where a role is played by a copy
+    kitchens: Kitchens
+    critic_carry: Float[Array, "members learners rows carry"]
 
 
 @pytree
-class Progress:
+class IterationMetrics:
     """What an iteration gave, per member."""
 
-    task: Float[Array, " members"]  # mean task return of an episode
-    reward: Float[Array, "members roles"]  # mean return of what each role wants, helping rewards and bonus included
+    task_return: Float[Array, " members"]  # mean task return of an episode
+    objective_return: Float[Array, "members roles"]  # of all that a role is rewarded for
     events: Float[Array, "members roles events"]  # mean number in an episode
-    partners: Float[Array, "members partners"] | None  # with a pool: the average return with each of it
-    update: Update  # [members, learners]
+    partner_returns: Float[Array, "members partners"] | None  # with a pool: average with each
+    update: UpdateMetrics  # [members, learners]
 
 
 @dataclass(frozen=True)
 class Trainer:
     """A population and how it learns, ready to go."""
 
-    game: Game
-    recipe: Recipe
+    environment: Environment
+    algorithm: Algorithm
     config: TrainingConfig
-    utility: Utility
+    weights: RewardWeights
     key: Key[Array, ""]
-    pool: Pool | None = None
+    pool: PartnerPool | None = None
+
+    @property
+    def members(self) -> int:
+        """How many members the population has."""
+        return self.weights.task.shape[0]
 
     @property
     def mesh(self) -> Mesh:
         """As many devices as the members can be divided among evenly."""
-        members, devices = self.utility.order.shape[0], jax.devices()
-        count = max(number for number in range(1, len(devices) + 1) if members % number == 0)
+        devices = jax.devices()
+        count = max(number for number in range(1, len(devices) + 1) if self.members % number == 0)
         return Mesh(np.array(devices[:count]), (AXIS,))
 
-    def begin(self) -> Training:
+    def begin(self) -> TrainState:
         """The population before it has learned anything."""
-        members = self.utility.order.shape[0]
-        return _beginning(self.game, self.recipe, self.config, members, self.mesh)(fast(self.key), self.pool)
+        program = _begin_program(
+            self.environment, self.algorithm, self.config, self.members, self.mesh
+        )
+        return program(fast(self.key), self.pool)
 
-    def iterate(self, training: Training, iteration: int) -> tuple[Training, Progress]:
-        """The population an iteration later; `training` must not be used any more."""
-        program = _program(self.game, self.recipe, self.config, self.mesh)
-        return program(training, self.utility, self.pool, fast(self.key), jnp.int32(iteration))
+    def iterate(self, state: TrainState, iteration: int) -> tuple[TrainState, IterationMetrics]:
+        """The population an iteration later; `state` must not be used any more."""
+        program = _iterate_program(self.environment, self.algorithm, self.config, self.mesh)
+        return program(state, self.weights, self.pool, fast(self.key), jnp.int32(iteration))
 
 
 @lru_cache(maxsize=8)
-def _beginning(game: Game, recipe: Recipe, config: TrainingConfig, members: int, mesh: Mesh) -> Any:  # noqa: ANN401
-    def begin(key: Key[Array, ""], pool: Pool | None) -> Training:
-        first = _begin(game, recipe, config, jnp.arange(members), pool, key)
-        return jax.tree.map(lambda leaf: jax.lax.convert_element_type(leaf, leaf.dtype), first)  # weakly typed no more
+def _begin_program(
+    environment: Environment, algorithm: Algorithm, config: TrainingConfig, members: int, mesh: Mesh
+) -> Any:  # noqa: ANN401
+    def begin(key: Key[Array, ""], pool: PartnerPool | None) -> TrainState:
+        first = _begin(environment, algorithm, config, jnp.arange(members), pool, key)
+
+        # Weakly typed arrays would make the first iteration compile twice.
+        def strong(leaf: Array) -> Array:
+            return jax.lax.convert_element_type(leaf, leaf.dtype)
+
+        return jax.tree.map(strong, first)
 
     return jax.jit(begin, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS)))
 
 
 @lru_cache(maxsize=8)
-def _program(game: Game, recipe: Recipe, config: TrainingConfig, mesh: Mesh) -> Any:  # noqa: ANN401
-    split, same = PartitionSpec(AXIS), PartitionSpec()
-
+def _iterate_program(
+    environment: Environment, algorithm: Algorithm, config: TrainingConfig, mesh: Mesh
+) -> Any:  # noqa: ANN401
     def iterate(
-        training: Training, utility: Utility, pool: Pool | None, key: Key[Array, ""], iteration: Int[Array, ""]
-    ) -> tuple[Training, Progress]:
-        return _iterate(game, recipe, config, training, utility, pool, key, iteration)
+        state: TrainState,
+        weights: RewardWeights,
+        pool: PartnerPool | None,
+        key: Key[Array, ""],
+        iteration: Int[Array, ""],
+    ) -> tuple[TrainState, IterationMetrics]:
+        collector = Collector(environment, config, algorithm.roles, pool)
+        return _iterate(collector, algorithm, state, weights, key, iteration)
 
-    spread = jax.shard_map(
-        iterate, mesh=mesh, in_specs=(split, split, same, same, same), out_specs=(split, split), check_vma=False
+    split = PartitionSpec(AXIS)
+    same = PartitionSpec()
+    in_specs = (split, split, same, same, same)
+    out_specs = (split, split)
+    sharded = jax.shard_map(
+        iterate, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
     )
-    split, same = NamedSharding(mesh, split), NamedSharding(mesh, same)
-    shardings = {"in_shardings": (split, split, same, same, same), "out_shardings": (split, split)}
-    return jax.jit(spread, donate_argnums=0, **shardings)
+    return jax.jit(
+        sharded,
+        donate_argnums=0,
+        in_shardings=tuple(NamedSharding(mesh, spec) for spec in in_specs),
+        out_shardings=tuple(NamedSharding(mesh, spec) for spec in out_specs),
+    )
 
 
 def _member_keys(
-    key: Key[Array, ""], members: Int[Array, " members"], iteration: Int[Array, ""] | int, use: int
+    key: Key[Array, ""],
+    members: Int[Array, " members"],
+    iteration: Int[Array, ""] | int,
+    use: _KeyUse,
 ) -> Key[Array, " members"]:
-    fold = jax.random.fold_in
-    return jax.vmap(lambda member: fold(fold(fold(key, member), iteration), use))(members)
+    fold_in = jax.random.fold_in
+
+    def of_member(member: Int[Array, ""]) -> Key[Array, ""]:
+        return fold_in(fold_in(fold_in(key, member), iteration), int(use))
+
+    return jax.vmap(of_member)(members)
+
+
+def _learner_keys(keys: Key[Array, " members"], learners: int) -> Key[Array, "members learners"]:
+    return jax.vmap(lambda key: jax.random.split(key, learners))(keys)
 
 
 def _begin(
-    game: Game,
-    recipe: Recipe,
+    environment: Environment,
+    algorithm: Algorithm,
     config: TrainingConfig,
     members: Int[Array, " members"],
-    pool: Pool | None,
+    pool: PartnerPool | None,
     key: Key[Array, ""],
-) -> Training:
-    seating = recipe.seating
+) -> TrainState:
+    roles = algorithm.roles
     identities = 0 if pool is None else pool.identities.shape[1]
-    fresh = jax.vmap(jax.vmap(lambda key: new_learner(config, game.spec, game.actions, key, identities)))
-    keys = _member_keys(key, members, 0, _INIT)
-    learners = fresh(jax.vmap(lambda key: jax.random.split(key, seating.learners))(keys))
-    table = reset_kitchens(game, config, learners.actor, _member_keys(key, members, 0, _TABLE), seating, pool)
-    rows = seating.roles * config.kitchens // seating.learners
-    return Training(members, learners, table, learners.critic.begin(len(members), seating.learners, rows))
+
+    def fresh(key: Key[Array, ""]) -> LearnerState:
+        spec = environment.observation_spec
+        return new_learner(config, spec, environment.actions, key, identities)
+
+    keys = _learner_keys(_member_keys(key, members, 0, _KeyUse.INIT), roles.learners)
+    learners = jax.vmap(jax.vmap(fresh))(keys)
+    collector = Collector(environment, config, roles, pool)
+    kitchens = collector.reset(learners.actor, _member_keys(key, members, 0, _KeyUse.RESET))
+    rows = roles.trained * config.kitchens // roles.learners
+    return TrainState(
+        members=members,
+        learners=learners,
+        copies=_first_copies(roles, learners.actor),
+        kitchens=kitchens,
+        critic_carry=learners.critic.initial_carry(len(members), roles.learners, rows),
+    )
 
 
 def _iterate(
-    game: Game,
-    recipe: Recipe,
-    config: TrainingConfig,
-    training: Training,
-    utility: Utility,
-    pool: Pool | None,
+    collector: Collector,
+    algorithm: Algorithm,
+    state: TrainState,
+    weights: RewardWeights,
     key: Key[Array, ""],
     iteration: Int[Array, ""],
-) -> tuple[Training, Progress]:
-    """Play, score, update."""
+) -> tuple[TrainState, IterationMetrics]:
+    """Collect a rollout, estimate advantages, update."""
+    config = collector.config
+    roles = collector.roles
     steps = iteration * config.steps_per_iteration
-    shaping = _scheduled(config.shaping, steps)
-    wants = Wants(utility.events + shaping * utility.shaping, utility.order)
-    keys_play = _member_keys(key, training.members, iteration, _PLAY)
-    actors = training.learners.actor
-    table, played = play(game, config, actors, wants, training.table, keys_play, recipe.seating, pool)
-    rewards = played.rewards
-    if recipe.bonus:
-        rewards = rewards + recipe.bonus(_everyone(jax.tree.map(_merge, actors)), played)
-
-    learners = jax.tree.map(_merge, training.learners)
-    rows = _Rows(recipe.seating)
-    identity = None if pool is None or played.partners is None else pool.identities[rows.shared(played.partners)]
-    learners, batch, critic_memory = _judge(
-        learners, played, rows(rewards), identity, _merge(training.critic_memory), rows, config
+    actors = state.learners.actor
+    kitchens, rollout = collector.collect(
+        actors,
+        state.copies,
+        weights.events + _scheduled(config.shaping, steps) * weights.shaping,
+        weights.task,
+        state.kitchens,
+        _member_keys(key, state.members, iteration, _KeyUse.COLLECT),
     )
-    joint = recipe.penalty
-    penalty = joint and (lambda actors, key: joint(_everyone(actors), played, key))
-    keys = _member_keys(key, training.members, iteration, _UPDATE)
-    keys = jax.vmap(lambda key: jax.random.split(key, recipe.seating.learners))(keys).reshape(-1)
-    entropy, rate = _scheduled(config.entropy, steps), _scheduled(config.learning_rate, steps)
-    learners, report = update(learners, batch, penalty, keys, entropy, rate, config)
+    rewards = rollout.rewards
+    if algorithm.intrinsic_reward:
+        everyone = _gather(axes.merge_learners(actors))
+        rewards = rewards + algorithm.intrinsic_reward(everyone, rollout)
 
-    apart = lambda leaf: leaf.reshape(len(training.members), recipe.seating.learners, *leaf.shape[1:])  # noqa: E731
-    after = Training(training.members, jax.tree.map(apart, learners), table, apart(critic_memory))
-    progress = Progress(
-        task=game.horizon * played.task[..., config.scattered_kitchens :].mean(axis=(0, 2)),
-        reward=game.horizon * rewards[..., config.scattered_kitchens :].mean(axis=(0, 3)),
-        events=played.events,
-        partners=None if table.match is None else table.match.average,
-        update=jax.tree.map(apart, report),
+    learners, batch, critic_carry = _prepare(collector, state, rollout, rewards)
+    auxiliary = algorithm.auxiliary_loss
+
+    def joint_loss(actors: Network, key: Key[Array, ""]) -> Float[Array, ""]:
+        assert auxiliary is not None
+        return auxiliary(_gather(actors), rollout, key)
+
+    keys = _member_keys(key, state.members, iteration, _KeyUse.UPDATE)
+    learners, update_metrics = update(
+        learners,
+        batch,
+        joint_loss if auxiliary else None,
+        axes.merge_learners(_learner_keys(keys, roles.learners)),
+        _scheduled(config.entropy, steps),
+        _scheduled(config.learning_rate, steps),
+        config,
     )
-    return after, progress
+    learners = axes.split_learners(learners, roles.learners)
+    next_state = TrainState(
+        members=state.members,
+        learners=learners,
+        copies=_next_copies(roles, state.copies, learners.actor),
+        kitchens=kitchens,
+        critic_carry=axes.split_learners(critic_carry, roles.learners),
+    )
+    horizon = collector.environment.horizon
+    counted = slice(config.random_start_kitchens, None)
+    pairing = kitchens.players.pairing
+    return next_state, IterationMetrics(
+        task_return=horizon * rollout.task_rewards[..., counted].mean(axis=(0, 2)),
+        objective_return=horizon * rewards[..., counted].mean(axis=(0, 3)),
+        events=rollout.events,
+        partner_returns=None if pairing is None else pairing.average,
+        update=axes.split_learners(update_metrics, roles.learners),
+    )
 
 
-def _everyone(actors: Network) -> Network:
+def _prepare(
+    collector: Collector,
+    state: TrainState,
+    rollout: Rollout,
+    rewards: Float[Array, "time members roles kitchens"],
+) -> tuple[LearnerState, Batch, Float[Array, "learners rows carry"]]:
+    """What there is to learn from a rollout, and what the critics carry after it.
+
+    The learners come back with their value normalisation updated.
+    """
+    config = collector.config
+    roles = collector.roles
+    learners: LearnerState = axes.merge_learners(state.learners)
+    by_learner = partial(axes.by_learner, learners=roles.learners)
+    observations = by_learner(rollout.observations)
+    episode_start = by_learner(axes.over_roles(rollout.episode_start, roles.trained))
+    identity = None
+    if collector.pool is not None and rollout.partners is not None:
+        identities = collector.pool.identities[rollout.partners]
+        identity = by_learner(axes.over_roles(identities, roles.trained))
+    outputs, critic_carry = jax.vmap(Network.unroll)(
+        learners.critic,
+        observations,
+        episode_start,
+        axes.merge_learners(state.critic_carry),
+        identity,
+    )
+    values = outputs[..., 0]
+    normalizer = learners.value_normalizer
+    worth = jax.vmap(lambda one, values: one.denormalize(values))(normalizer, values)
+    # An episode ends in a step if the next one starts an episode.
+    estimate = partial(estimate_advantages, discount=config.discount, gae_lambda=config.gae_lambda)
+    advantages = jax.vmap(estimate)(by_learner(rewards), worth, episode_start[:, 1:])
+    targets = advantages + worth[:, :-1]
+    decay = config.value_norm_decay
+    normalizer = jax.vmap(lambda one, targets: one.update(targets, decay))(normalizer, targets)
+    chunks = partial(axes.chunk_time, chunk=config.chunk_length)
+    batch = Batch(
+        observations=chunks(observations[:, :-1]),
+        episode_start=chunks(episode_start[:, :-1]),
+        actions=chunks(by_learner(rollout.actions)),
+        log_probs=chunks(by_learner(rollout.log_probs)),
+        advantages=chunks(_standardize(advantages)),
+        values=chunks(values[:, :-1]),
+        targets=chunks(jax.vmap(lambda one, targets: one.normalize(targets))(normalizer, targets)),
+        actor_carry=chunks(by_learner(rollout.actor_carry))[:, :, 0],
+        critic_carry=chunks(critic_carry[:, :-1])[:, :, 0],
+        identity=None if identity is None else chunks(identity[:, :-1]),
+    )
+    learners = LearnerState(
+        learners.actor,
+        learners.critic,
+        learners.actor_opt_state,
+        learners.critic_opt_state,
+        normalizer,
+    )
+    return learners, batch, critic_carry[:, -1]
+
+
+def _standardize(
+    advantages: Float[Array, "learners time rows"],
+) -> Float[Array, "learners time rows"]:
+    centred = advantages - advantages.mean(axis=(1, 2), keepdims=True)
+    deviation = jnp.sqrt((centred**2).mean(axis=(1, 2), keepdims=True))
+    return centred / (deviation + _ADVANTAGE_EPSILON)
+
+
+def _gather(actors: Network) -> Network:
     """The actors of all devices together."""
     return jax.tree.map(lambda leaf: jax.lax.all_gather(leaf, AXIS, tiled=True), actors)
 
 
-def _merge(leaf: Array) -> Array:
-    """From members and learners to a stack of learners."""
-    return leaf.reshape(leaf.shape[0] * leaf.shape[1], *leaf.shape[2:])
+def _first_copies(roles: Roles, actors: Network) -> Network | None:
+    """The copies that play a role, as their learners begin."""
+    role = roles.second
+    if not isinstance(role, CopyRole):
+        return None
+    return jax.tree.map(lambda leaf: leaf[:, role.learner], actors)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """From time, members, roles, kitchens to time, learners of all members, rows."""
+def _next_copies(roles: Roles, copies: Network | None, actors: Network) -> Network | None:
+    """The copies after an update of their learners."""
+    role = roles.second
+    if copies is None or not isinstance(role, CopyRole):
+        return None
 
-    seating: Seating
+    def average(copy: Array, actor: Array) -> Array:
+        return role.decay * copy + (1 - role.decay) * actor[:, role.learner]
 
-    def __call__(self, leaf: Array) -> Array:
-        time, members, roles, kitchens, *rest = leaf.shape
-        learners = self.seating.learners
-        return leaf.reshape(time, members * learners, roles // learners * kitchens, *rest)
-
-    def shared(self, leaf: Array) -> Array:
-        """Of something that is the same for all roles."""
-        time, members, kitchens = leaf.shape
-        return self(jnp.broadcast_to(leaf[:, :, None], (time, members, self.seating.roles, kitchens)))
-
-
-def _judge(
-    learners: Learner,
-    played: Rollout,
-    rewards: Float[Array, "time learners rows"],
-    identity: Float[Array, "time_and_last learners rows identities"] | None,
-    memory: Float[Array, "learners rows memory"],
-    rows: _Rows,
-    config: TrainingConfig,
-) -> tuple[Learner, Batch, Float[Array, "learners rows memory"]]:
-    """What there is to learn from what was played, values of each step included, and the critics' memory afterwards."""
-    by_learner = lambda leaf: jnp.moveaxis(leaf, 1, 0)  # noqa: E731
-    views, begins = by_learner(rows(played.views)), by_learner(rows.shared(played.begins))
-    identity = None if identity is None else by_learner(identity)
-    values, memories = jax.vmap(Network.unroll)(learners.critic, views, begins, memory, identity)
-    values = values[..., 0]
-    worth = jax.vmap(lambda normaliser, values: normaliser.denormalise(values))(learners.normaliser, values)
-    gains = jax.vmap(partial(advantages, discount=config.discount, trace=config.trace))(
-        by_learner(rewards), worth, begins[:, 1:]
-    )
-    targets = gains + worth[:, :-1]
-    normaliser = jax.vmap(lambda normaliser, targets: normaliser.seen(targets, config.value_decay))(
-        learners.normaliser, targets
-    )
-    learners = Learner(learners.actor, learners.critic, learners.actor_motion, learners.critic_motion, normaliser)
-    centred = gains - gains.mean(axis=(1, 2), keepdims=True)
-    deviation = jnp.sqrt((centred**2).mean(axis=(1, 2), keepdims=True))
-    blocks = lambda leaf: leaf.reshape(leaf.shape[0], leaf.shape[1] // config.block, config.block, *leaf.shape[2:])  # noqa: E731
-    batch = Batch(
-        views=blocks(views[:, :-1]),
-        begins=blocks(begins[:, :-1]),
-        actions=blocks(by_learner(rows(played.actions))),
-        log_probs=blocks(by_learner(rows(played.log_probs))),
-        advantages=blocks(centred / (deviation + 1e-5)),
-        values=blocks(values[:, :-1]),
-        targets=blocks(jax.vmap(lambda normaliser, targets: normaliser.normalise(targets))(normaliser, targets)),
-        actor_memory=blocks(by_learner(rows(played.actor_memory)))[:, :, 0],
-        critic_memory=blocks(memories[:, :-1])[:, :, 0],
-        identity=None if identity is None else blocks(identity[:, :-1]),
-    )
-    return learners, batch, memories[:, -1]
+    return jax.tree.map(average, copies, actors)
 
 
 def _scheduled(schedule: Schedule, steps: Int[Array, ""]) -> Float[Array, ""]:

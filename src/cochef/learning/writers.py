@@ -1,101 +1,116 @@
-"""Where the numbers of a run go while it learns: files, TensorBoard, or whatever takes a mapping and a step."""
+"""Where the metrics of a run go while it learns: a file, TensorBoard, or anything that logs.
+
+Reading them back needs no JAX, so that `cochef status` is quick.
+"""
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
 from typing import IO, Any, Protocol, runtime_checkable
 
 from cochef.errors import InputError
-from cochef.files import write_whole
+from cochef.files import read_limited, write_whole
 
-Line = Mapping[str, Any]
+METRICS = "metrics.jsonl"
+MAX_BYTES = 1024**3
+
+MetricsLine = Mapping[str, Any]
+Log = Callable[[str], None]  # takes messages for a person
 
 
 @runtime_checkable
 class MetricsWriter(Protocol):
-    """Takes a line of numbers an iteration (see `runs.describe`)."""
+    """Takes the metrics of every iteration (see `runs.metrics_line`)."""
 
-    def begin(self, about: Mapping[str, Any]) -> None:
-        """Get ready for a run that is described by its configuration."""
+    def begin(self, run_config: Mapping[str, Any]) -> None:
+        """Get ready for a run with this configuration."""
         ...
 
-    def write(self, line: Line) -> None:
-        """Take the numbers of an iteration."""
+    def write(self, line: MetricsLine) -> None:
+        """Take the metrics of an iteration."""
         ...
 
     def end(self) -> None:
-        """Nothing comes any more, be the run finished or stopped."""
+        """Nothing comes any more, be the run finished or interrupted."""
         ...
 
 
 class JsonLinesWriter:
-    """A file with a line an iteration, after some lines that are there already."""
+    """A file with a line per iteration, after some lines that are there already."""
 
     def __init__(self, path: Path, before: Sequence[str] = ()) -> None:
         """Nothing is written yet."""
-        self._path, self._before = path, before
+        self._path = path
+        self._before = before
         self._file: IO[str] | None = None
 
-    def begin(self, about: Mapping[str, Any]) -> None:
+    def begin(self, run_config: Mapping[str, Any]) -> None:
         """Leave just the lines from before in the file."""
         write_whole(self._path, "".join(self._before).encode())
-        with writing(self._path):
+        with _writing(self._path):
             self._file = self._path.open("a", encoding="utf-8")
 
-    def write(self, line: Line) -> None:
+    def write(self, line: MetricsLine) -> None:
         """Add a line."""
         assert self._file is not None
-        with writing(self._path):
+        with _writing(self._path):
             self._file.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
             self._file.flush()
 
-    def keep(self) -> None:
-        """All lines so far survive a loss of power."""
+    def sync(self) -> None:
+        """Make all lines so far survive a loss of power."""
         assert self._file is not None
-        with writing(self._path):
+        with _writing(self._path):
             os.fsync(self._file.fileno())
 
     def end(self) -> None:
         """Close the file."""
         assert self._file is not None
-        with suppress(OSError):  # what could not be written was complained about when it was
+        with suppress(OSError):  # what could not be written has raised an error before
             self._file.close()
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Complain about a file that cannot be written any more."""
+def _writing(path: Path) -> Iterator[None]:
+    """Name the file in the error if it cannot be written any more."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); make room, then go on") from error
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); make room, then go on"
+        ) from error
 
 
 class TensorBoardWriter:
     """Files that TensorBoard shows, by steps of a policy."""
 
     def __init__(self, directory: Path) -> None:
-        """Complain if what writes them is not installed."""
+        """Raise an error if what writes them is not installed."""
         try:
-            from tensorboardX import SummaryWriter  # noqa: PLC0415  (an extra)
+            import tensorboardX  # noqa: PLC0415  (an extra)
         except ImportError as error:
-            raise InputError('tensorboardX is not installed; pip install "cochef[tensorboard]"') from error
-        self._open = lambda step: SummaryWriter(str(directory), purge_step=step)
+            raise InputError(
+                'tensorboardX is not installed; pip install "cochef[tensorboard]"'
+            ) from error
+        self._summary_writer = tensorboardX.SummaryWriter
+        self._directory = directory
         self._writer: Any = None
 
-    def begin(self, about: Mapping[str, Any]) -> None:
-        """Wait for the first line: what an earlier attempt wrote from there on is not shown any more."""
+    def begin(self, run_config: Mapping[str, Any]) -> None:
+        """Wait for the first line: only then it is known where the run continues."""
         self._writer = None
 
-    def write(self, line: Line) -> None:
-        """Add the numbers of an iteration."""
+    def write(self, line: MetricsLine) -> None:
+        """Add the metrics of an iteration."""
+        step = line["steps"]
         if self._writer is None:
-            self._writer = self._open(line["steps"])
+            # What an interrupted run wrote beyond its last checkpoint is not shown any more.
+            self._writer = self._summary_writer(str(self._directory), purge_step=step)
         for name, value in scalars(line).items():
-            self._writer.add_scalar(name, value, line["steps"])
+            self._writer.add_scalar(name, value, step)
 
     def end(self) -> None:
         """Close the files."""
@@ -104,35 +119,62 @@ class TensorBoardWriter:
 
 
 @runtime_checkable
-class Run(Protocol):
-    """What Weights & Biases gives for a run, and others give too."""
+class ExternalRun(Protocol):
+    """What Weights & Biases and others give for a run."""
 
     def log(self, data: dict[str, Any], step: int | None = None) -> object:
         """Take some numbers."""
         ...
 
 
-class Logging:
-    """Any object that logs a mapping at a step; beginning and ending it is up to its owner."""
+class ExternalRunWriter:
+    """Any object that logs a mapping at a step; its owner begins and ends it."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ExternalRun) -> None:
         """Log to this run."""
         self._run = run
 
-    def begin(self, about: Mapping[str, Any]) -> None:
+    def begin(self, run_config: Mapping[str, Any]) -> None:
         """The run has begun elsewhere."""
 
-    def write(self, line: Line) -> None:
-        """Log the numbers of an iteration."""
+    def write(self, line: MetricsLine) -> None:
+        """Log the metrics of an iteration."""
         self._run.log(scalars(line), step=line["steps"])
 
     def end(self) -> None:
         """The run ends elsewhere."""
 
 
-def scalars(line: Line) -> dict[str, float]:
-    """The numbers of a line by name: returns of members and of the population, and how the update went."""
-    task: Sequence[float] = line["task"]
-    overall = {"task/mean": fmean(task), "task/best": max(task), "task/worst": min(task), "seconds": line["seconds"]}
-    members = {f"task/member_{number:02}": value for number, value in enumerate(task)}
+def scalars(line: MetricsLine) -> dict[str, float]:
+    """The numbers of a line by name: returns of the population and of members, and the update."""
+    returns: Sequence[float] = line["task_return"]
+    overall = {
+        "task_return/mean": fmean(returns),
+        "task_return/best": max(returns),
+        "task_return/worst": min(returns),
+        "seconds": line["seconds"],
+    }
+    members = {f"task_return/member_{number:02}": value for number, value in enumerate(returns)}
     return overall | members | {f"update/{name}": value for name, value in line["update"].items()}
+
+
+def read_metrics(directory: Path) -> list[dict[str, Any]]:
+    """The metrics of the run in a directory, a table per iteration."""
+    return [json.loads(line) for line in metrics_lines(directory / METRICS)]
+
+
+def metrics_lines(path: Path) -> list[str]:
+    """The whole lines of a metrics file, if it is there, up to the first that is damaged."""
+    if not path.exists():
+        return []
+    good = []
+    text = read_limited(path, MAX_BYTES, "the metrics of a run").decode(errors="replace")
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        try:
+            whole = line.endswith("\n") and json.loads(line)["iteration"] == number
+        except (ValueError, KeyError, TypeError, RecursionError):
+            whole = False
+        if not whole:
+            break
+        good.append(line)
+    return good

@@ -1,1 +1,43 @@
-"""The paper's methods; a file holds only what is different about its method."""
+"""The registry of methods: every module here is one, and defines its `METHOD`.
+
+To add a method, add a module. Names and summaries can be read without loading JAX, so that the
+command line is quick; `get` loads a method's module.
+"""
+
+import ast
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cochef.validation import known
+
+if TYPE_CHECKING:
+    from cochef.methods.parts.method import Method
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all methods, those of their modules."""
+    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+
+
+@cache
+def summary(name: str) -> str:
+    """What a method does, in one sentence: the first line of its module."""
+    known(name, "method", names())
+    source = (Path(__path__[0]) / f"{name}.py").read_text("utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+@cache
+def get(name: str) -> "Method":
+    """A method by its name."""
+    known(name, "method", names())
+    return importlib.import_module(f"{__name__}.{name}").METHOD
+
+
+def every() -> "tuple[Method, ...]":
+    """All methods."""
+    return tuple(get(name) for name in names())

@@ -1,5 +1,6 @@
-"""Maximum entropy population (Zhao et al. 2023): do well, and not what the others would do."""
+"""Maximum entropy population: adapts to policies that do what the others would not do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -7,40 +8,52 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from cochef.agents.networks import Network
-from cochef.kitchen.layout import Layout
+from cochef.learning import axes
 from cochef.learning.collect import Rollout
-from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import chosen_log_probs
-from cochef.learning.reward_config import RewardConfig
-from cochef.learning.trainer import Recipe, Trainer
-from cochef.methods import selfplay
-
-WEIGHT = 0.01
+from cochef.learning.trainer import Algorithm
+from cochef.methods.parts.method import Method, PopulationSpec, Sizes, doubled, first_line
+from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, skill_levels
 
 
 @dataclass(frozen=True)
 class PopulationEntropy:
-    """The bonus alpha * -log(1/N sum_j pi_j(a | s)): what no policy of the population would do is worth most."""
+    """The reward alpha * -log(1/N sum_j pi_j(a | s)) (Zhao et al. 2023, eq. 5).
 
-    weight: float = WEIGHT
+    An action that no policy of the population would take is worth most.
+    """
 
-    def __call__(self, everyone: Network, played: Rollout) -> Float[Array, "time members 2 kitchens"]:
-        """The bonus of every step that was played."""
-        time, members, roles, kitchens = played.actions.shape
-        views = played.views[:-1].reshape(time * members * roles * kitchens, *played.views.shape[4:])
-        actions = played.actions.reshape(-1)
+    weight: float = 0.01
 
-        def probability(one: Network) -> Float[Array, " rows"]:
-            logits, _ = one.step(views, one.begin(len(views)))
+    def __call__(
+        self, population: Network, rollout: Rollout
+    ) -> Float[Array, "time members 2 kitchens"]:
+        """The reward of every step of a rollout."""
+        observations = axes.flatten_steps(rollout.observations[:-1])
+        actions = axes.flatten_steps(rollout.actions)
+
+        def probability(policy: Network) -> Float[Array, " steps"]:
+            logits, _ = policy.step(observations, policy.initial_carry(len(observations)))
             return jnp.exp(chosen_log_probs(jax.nn.log_softmax(logits), actions))
 
-        mean = jax.lax.map(probability, everyone).mean(axis=0)
-        return -self.weight * jnp.log(mean).reshape(time, members, roles, kitchens)
+        # One policy after the other: all at once would need the population's size in memory.
+        mean = jax.lax.map(probability, population).mean(axis=0)
+        return -self.weight * jnp.log(mean).reshape(rollout.actions.shape)
 
 
-def population(
-    layout: Layout, rewards: RewardConfig, config: TrainingConfig, members: int, seed: int, weight: float = WEIGHT
-) -> Trainer:
-    """Learners that are rewarded for surprising the population they belong to."""
-    recipe = Recipe(bonus=PopulationEntropy(weight))
-    return selfplay.population(layout, rewards, config, members, seed, recipe)
+def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
+    """All policies at all levels of skill."""
+    return skill_levels("mep", populations["mep"])
+
+
+POPULATION = PopulationSpec("mep", Algorithm(intrinsic_reward=PopulationEntropy()))
+
+METHOD = Method(
+    name="mep",
+    title="Maximum entropy population",
+    citation="Zhao et al. 2023",
+    summary=first_line(__doc__),
+    populations=(POPULATION,),
+    pool=pool,
+    variants={"double": doubled},
+)

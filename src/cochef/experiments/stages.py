@@ -1,0 +1,276 @@
+"""The stages of a method, each from files to files.
+
+population --> pool --> agents --> evaluation --> report (in results.py)
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from cochef.agents import pool
+from cochef.agents.names import checksums
+from cochef.agents.pool import PoolFiles
+from cochef.evaluation import crossplay, plots, records
+from cochef.experiments import pools
+from cochef.experiments.jobs import JobContext
+from cochef.experiments.presets import SecondStage
+from cochef.kitchen.layout import Layout
+from cochef.learning import runs
+from cochef.learning.config import TrainingConfig
+from cochef.learning.partner_sampling import (
+    PartnerIdentity,
+    PartnerPool,
+    Sampling,
+    group_agents,
+)
+from cochef.learning.reward_config import RewardConfig
+from cochef.learning.trainer import Trainer
+from cochef.learning.writers import read_metrics
+from cochef.methods.parts.method import Method, Options, PopulationSpec, Sizes
+from cochef.methods.parts.second_stage import adaptive_agents
+from cochef.validation import one_of, whole_number
+
+CURVES = "learning.png"
+PARTNERS = "partners.png"
+
+
+@dataclass(frozen=True)
+class TrainPopulation:
+    """The first stage: train a population."""
+
+    spec: PopulationSpec
+    layout: Layout
+    rewards: RewardConfig
+    training: TrainingConfig
+    members: int
+    seed: int
+    options: Options = field(default_factory=dict)
+    kind: str = "population"
+    version: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be trained."""
+        whole_number(self.members, "members", 1)
+        self.spec.with_defaults(self.options)
+        self.spec.check(self.rewards)
+
+    @property
+    def trainer(self) -> Trainer:
+        """The population, ready to learn."""
+        return self.spec.trainer(
+            self.layout, self.rewards, self.training, self.members, self.seed, self.options
+        )
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All settings."""
+        config = {
+            "population": self.spec.name,
+            "layout": self.layout.name,
+            "fingerprint": self.layout.fingerprint,
+            "horizon": self.layout.horizon,
+            "seed": self.seed,
+            "members": self.members,
+            "training": asdict(self.training),
+            "shaping": _by_label(self.rewards.shaping),
+            "options": self.spec.with_defaults(self.options),
+        }
+        if self.spec.hidden_rewards is not None:
+            config |= {
+                "hidden_sets": self.rewards.hidden,
+                "hidden_rewards": self.spec.hidden_rewards(self.rewards, self.members, self.seed),
+            }
+        return as_json(config)
+
+    def run(self, context: JobContext) -> None:
+        """Train, or resume training."""
+        title = f"{self.layout.name}: {self.spec.name}"
+        _train(self.trainer, self.config, title, context)
+
+
+@dataclass(frozen=True)
+class BuildPool:
+    """Choose the policies that a method's agents are trained with; takes its populations."""
+
+    method: Method
+    layout: Layout
+    sizes: Sizes
+    episodes: int
+    seed: int
+    kind: str = "pool"
+    version: int = 2
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All settings."""
+        config = {"method": self.method.name, "layout": self.layout.fingerprint}
+        if self.method.pool_sizes:
+            sizes = {size.name: self.sizes[size.name] for size in self.method.pool_sizes}
+            config |= {"sizes": sizes, "episodes": self.episodes, "seed": self.seed}
+        return config
+
+    def run(self, context: JobContext) -> None:
+        """Choose and copy."""
+        populations = {
+            name: pools.PopulationFiles(directory, self.layout, self.episodes, self.seed)
+            for name, directory in context.inputs.items()
+        }
+        assert self.method.pool is not None
+        trained = {name: files.trained for name, files in populations.items()}
+        choices = self.method.pool(trained, self.sizes, self.seed)
+        pools.write(context.directory, self.layout, populations, choices)
+
+
+@dataclass(frozen=True)
+class TrainAgents:
+    """The second stage: train agents that adapt to a pool; takes `pool`."""
+
+    layout: Layout
+    stage: SecondStage
+    rewards: RewardConfig
+    seed: int
+    kind: str = "agents"
+    version: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be trained."""
+        one_of(self.stage.sampling, "sampling", [entry.value for entry in Sampling])
+        one_of(self.stage.identity, "identity", [entry.value for entry in PartnerIdentity])
+        whole_number(self.stage.agents, "agents", 1, 1000)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All settings but the pool."""
+        return as_json(
+            {
+                "layout": self.layout.name,
+                "fingerprint": self.layout.fingerprint,
+                "horizon": self.layout.horizon,
+                "seed": self.seed,
+                "members": self.stage.agents,
+                "training": asdict(self.training),
+                "sampling": self.stage.sampling,
+                "identity": self.stage.identity,
+                "shaping": _by_label(self.rewards.adaptive_shaping),
+            }
+        )
+
+    @property
+    def training(self) -> TrainingConfig:
+        """The training settings; the rewards say how far shaping is annealed."""
+        training = self.stage.training
+        return replace(training, shaping=replace(training.shaping, end=self.rewards.adaptive_end))
+
+    def trainer(self, files: PoolFiles) -> Trainer:
+        """The agents, ready to learn with a pool."""
+        sampling = Sampling(self.stage.sampling)
+        partners = len(files.members)
+        training = self.training
+        if sampling is Sampling.STRATIFIED:
+            # As many kitchens for every partner, and at least as many in all as the stage has.
+            training = replace(training, kitchens=-(-training.kitchens // partners) * partners)
+        groups = group_agents([files.load(member) for member in files.members])
+        partner_pool = PartnerPool(groups, sampling, PartnerIdentity(self.stage.identity))
+        return adaptive_agents(
+            self.layout, self.rewards, training, partner_pool, self.stage.agents, self.seed
+        )
+
+    def run(self, context: JobContext) -> None:
+        """Train, or resume training; also draw the returns with every partner."""
+        files = pool.read(context.inputs["pool"], self.layout)
+        trainer = self.trainer(files)
+        names = [member.name for member in files.members]
+        index = (files.directory / pool.INDEX).read_bytes()
+        run_config = {
+            **self.config,
+            "training": as_json(asdict(trainer.config)),
+            "pool": names,
+            "pool_sha256": hashlib.sha256(index).hexdigest(),
+        }
+        title = f"{self.layout.name}: agents with a pool of {len(names)}"
+        _train(trainer, run_config, title, context)
+        picture = context.directory / PARTNERS
+        if not picture.exists():
+            metrics = read_metrics(context.directory)
+            plots.save(plots.partner_returns(metrics, names, title), picture)
+
+
+@dataclass(frozen=True)
+class EvaluateAgents:
+    """Let agents play with partners that nobody was trained with; takes `agents`."""
+
+    method: str
+    layout: Layout
+    agents: int
+    """How many of them, from the first."""
+    episodes: int
+    seed: int
+    kind: str = "evaluation"
+    version: int = 2
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All settings."""
+        partners = crossplay.unseen_partners(self.layout)
+        return {
+            "method": self.method,
+            "layout": self.layout.fingerprint,
+            "agents": self.agents,
+            "partners": {name: checksums(name) for name in partners},
+            "episodes": self.episodes,
+            "seed": self.seed,
+        }
+
+    def run(self, context: JobContext) -> None:
+        """Play, and record every episode."""
+        directory = context.inputs["agents"] / runs.AGENTS
+        agents = [
+            crossplay.Player(self.method, str(directory / f"{number:02}"), number)
+            for number in range(self.agents)
+        ]
+        partners = crossplay.players(crossplay.unseen_partners(self.layout))
+        found = crossplay.evaluate(
+            self.layout, agents, partners, episodes=self.episodes, seed=self.seed
+        )
+        # The directory of a run says nothing to a reader; method and number do.
+        named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
+        manifest = crossplay.manifest(
+            self.layout, named, partners, self.episodes, self.seed, greedy=False
+        )
+        records.write(context.directory, found, manifest)
+
+
+def _train(
+    trainer: Trainer, run_config: Mapping[str, Any], title: str, context: JobContext
+) -> None:
+    """Train in the job's directory, and draw the learning curves."""
+    runs.train(trainer, context.directory, run_config, context.writers, log=context.log)
+    picture = context.directory / CURVES
+    if not picture.exists():
+        plots.save(plots.learning_curves(read_metrics(context.directory), title), picture)
+
+
+def as_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table as it would be read back from JSON."""
+    return json.loads(json.dumps(table, default=_value))
+
+
+def _value(entry: object) -> object:
+    if isinstance(entry, Enum):
+        return entry.value
+    if isinstance(entry, Mapping):
+        return dict(entry)
+    raise TypeError(f"{type(entry).__name__} is not fit for JSON")
+
+
+def _by_label(weights: Mapping[Any, float]) -> dict[str, float]:
+    return {event.label: weight for event, weight in weights.items()}
+
+
+def agent_path(directory: Path, number: int = 0) -> Path:
+    """The file of an agent in the directory of a run, without its ending."""
+    return directory / runs.AGENTS / f"{number:02}"

@@ -1,0 +1,195 @@
+"""The axes of arrays in learning, their order, and every conversion between orders.
+
+    time, members, roles (or seats), kitchens, then whatever a step has (observation, actions, ...)
+
+Three other orders are needed, and this module is the only place that makes them:
+
+- stepping: the kitchens of all members together are the last axis, see `kitchen.stepping`;
+- by learner: `[members, roles, kitchens]` are the same numbers as `[members, learners, rows]`, a
+  learner's rows being the kitchens of all its roles; an update has the learners of all members
+  first: `[learners, time, rows]`, with the time cut into chunks that stay together;
+- by partner: `[partners, rows]`, where kitchen e has partner e modulo the number of partners.
+"""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Shaped
+
+from cochef.kitchen.constants import SEATS
+
+Tree = Any  # of arrays
+
+
+def to_stepping(tree: Tree) -> Tree:
+    """From [members, ..., kitchens] to [..., members * kitchens]."""
+
+    def join(leaf: Array) -> Array:
+        return jnp.moveaxis(leaf, 0, -2).reshape(*leaf.shape[1:-1], -1)
+
+    return jax.tree.map(join, tree)
+
+
+def from_stepping(tree: Tree, members: int) -> Tree:
+    """From [..., members * kitchens] to [members, ..., kitchens]."""
+
+    def split(leaf: Array) -> Array:
+        return jnp.moveaxis(leaf.reshape(*leaf.shape[:-1], members, -1), -2, 0)
+
+    return jax.tree.map(split, tree)
+
+
+def kitchens_to_stepping(tree: Tree) -> Tree:
+    """From [members, kitchens, ...] to [..., members * kitchens]."""
+
+    def join(leaf: Array) -> Array:
+        return jnp.moveaxis(_merge_first_two(leaf), 0, -1)
+
+    return jax.tree.map(join, tree)
+
+
+def stepping_to_kitchens(tree: Tree, members: int) -> Tree:
+    """From [..., members * kitchens] to [members, kitchens, ...]."""
+
+    def split(leaf: Array) -> Array:
+        *rest, kitchens = leaf.shape
+        return jnp.moveaxis(leaf, -1, 0).reshape(members, kitchens // members, *rest)
+
+    return jax.tree.map(split, tree)
+
+
+def seats_by_member(
+    leaf: Shaped[Array, "2 *rest all_kitchens"], members: int
+) -> Shaped[Array, "members 2 kitchens *rest"]:
+    """From what stepping gives for both seats to members first."""
+    leaf = leaf.reshape(*leaf.shape[:-1], members, -1)
+    return jnp.moveaxis(leaf, (-2, 0, -1), (0, 1, 2))
+
+
+def joint_actions(actions: Int[Array, "members 2 kitchens"]) -> Int[Array, "2 all_kitchens"]:
+    """Both seats' actions as stepping takes them."""
+    return jnp.moveaxis(actions, 1, 0).reshape(SEATS, -1)
+
+
+def exchange_seats_and_roles(
+    leaf: Shaped[Array, "members 2 kitchens *rest"], seat: Int[Array, "members kitchens"]
+) -> Shaped[Array, "members 2 kitchens *rest"]:
+    """From seats to roles, or back; `seat` is that of role 0."""
+    members, kitchens = seat.shape
+    swapped = seat.reshape(members, 1, kitchens, *(1,) * (leaf.ndim - 3)) == 1
+    return jnp.where(swapped, leaf[:, ::-1], leaf)
+
+
+def roles_to_rows(
+    leaf: Shaped[Array, "members roles kitchens *rest"], learners: int
+) -> Shaped[Array, "members learners rows *rest"]:
+    """From roles to the rows of each learner."""
+    members, roles, kitchens, *rest = leaf.shape
+    return leaf.reshape(members, learners, roles // learners * kitchens, *rest)
+
+
+def rows_to_roles(
+    leaf: Shaped[Array, "members learners rows *rest"], roles: int
+) -> Shaped[Array, "members roles kitchens *rest"]:
+    """From the rows of each learner back to roles."""
+    members, learners, rows, *rest = leaf.shape
+    return leaf.reshape(members, roles, learners * rows // roles, *rest)
+
+
+def over_roles(
+    leaf: Shaped[Array, "time members kitchens *rest"], roles: int
+) -> Shaped[Array, "time members roles kitchens *rest"]:
+    """The same for all roles of a kitchen."""
+    time, members, kitchens, *rest = leaf.shape
+    return jnp.broadcast_to(leaf[:, :, None], (time, members, roles, kitchens, *rest))
+
+
+def by_learner(
+    leaf: Shaped[Array, "time members roles kitchens *rest"], learners: int
+) -> Shaped[Array, "all_learners time rows *rest"]:
+    """From the order of a rollout to that of an update."""
+    time, members, roles, kitchens, *rest = leaf.shape
+    rows = leaf.reshape(time, members * learners, roles // learners * kitchens, *rest)
+    return jnp.moveaxis(rows, 1, 0)
+
+
+def merge_learners(tree: Tree) -> Tree:
+    """From [members, learners, ...] to the learners of all members."""
+    return jax.tree.map(_merge_first_two, tree)
+
+
+def split_learners(tree: Tree, learners: int) -> Tree:
+    """From the learners of all members to [members, learners, ...]."""
+
+    def split(leaf: Array) -> Array:
+        return leaf.reshape(leaf.shape[0] // learners, learners, *leaf.shape[1:])
+
+    return jax.tree.map(split, tree)
+
+
+def chunk_time(
+    leaf: Shaped[Array, "learners time rows *rest"], chunk: int
+) -> Shaped[Array, "learners chunks chunk rows *rest"]:
+    """Cut the time into chunks that stay together when an update shuffles."""
+    learners, time, *rest = leaf.shape
+    return leaf.reshape(learners, time // chunk, chunk, *rest)
+
+
+def chunks_to_rows(
+    leaf: Shaped[Array, "chunks chunk rows *rest"],
+) -> Shaped[Array, "chunk all_rows *rest"]:
+    """Lay the chunks of a learner side by side, time first."""
+    leaf = jnp.moveaxis(leaf, 1, 0)
+    return leaf.reshape(leaf.shape[0], leaf.shape[1] * leaf.shape[2], *leaf.shape[3:])
+
+
+def carries_to_rows(
+    leaf: Shaped[Array, "chunks rows carry"],
+) -> Shaped[Array, "all_rows carry"]:
+    """The carries before the first step of each chunk, in the order of `chunks_to_rows`."""
+    return _merge_first_two(leaf)
+
+
+def flatten_steps(
+    leaf: Shaped[Array, "time members roles kitchens *rest"],
+) -> Shaped[Array, "steps *rest"]:
+    """Every step of everybody in one row."""
+    return leaf.reshape(math.prod(leaf.shape[:4]), *leaf.shape[4:])
+
+
+def by_partner(
+    leaf: Shaped[Array, "members kitchens *rest"], partners: int
+) -> Shaped[Array, "partners rows *rest"]:
+    """From kitchens to the rows of each partner; kitchen e has partner e modulo `partners`."""
+    members, kitchens, *rest = leaf.shape
+    rounds = kitchens // partners
+    return jnp.moveaxis(leaf.reshape(members * rounds, partners, *rest), 1, 0)
+
+
+def from_partner(
+    leaf: Shaped[Array, "partners rows *rest"], members: int
+) -> Shaped[Array, "members kitchens *rest"]:
+    """From the rows of each partner back to kitchens."""
+    partners, rows, *rest = leaf.shape
+    return jnp.moveaxis(leaf, 0, 1).reshape(members, partners * rows // members, *rest)
+
+
+def flatten_kitchens(
+    leaf: Shaped[Array, "members kitchens *rest"],
+) -> Shaped[Array, "all_kitchens *rest"]:
+    """The kitchens of all members in one row."""
+    return _merge_first_two(leaf)
+
+
+def split_kitchens(
+    leaf: Shaped[Array, "all_kitchens *rest"], members: int
+) -> Shaped[Array, "members kitchens *rest"]:
+    """From the kitchens of all members back to [members, kitchens]."""
+    return leaf.reshape(members, leaf.shape[0] // members, *leaf.shape[1:])
+
+
+def _merge_first_two(leaf: Array) -> Array:
+    # Not by -1: where nothing is carried, a leaf has no numbers, and no size follows from it.
+    return leaf.reshape(leaf.shape[0] * leaf.shape[1], *leaf.shape[2:])

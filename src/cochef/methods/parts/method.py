@@ -1,0 +1,141 @@
+"""A method is one value: the populations it trains, how its pool is made of them, and its sizes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from cochef.errors import InputError, shown
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.layout import Layout
+from cochef.learning.config import TrainingConfig
+from cochef.learning.environments import KitchenEnvironment
+from cochef.learning.reward_config import RewardConfig, as_vector
+from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
+from cochef.methods.parts.pools import PoolChoice, TrainedPopulation
+
+Scale = Literal["full", "half", "tiny"]
+Sizes = Mapping[str, int | None]  # by name; None stands for all there are
+Options = Mapping[str, str]
+Variant = Callable[[Sizes], Sizes]
+PoolRule = Callable[[Mapping[str, TrainedPopulation], Sizes, int], list[PoolChoice]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many of something there are: the paper's number, about half of it, and for tests."""
+
+    name: str
+    full: int
+    half: int
+    tiny: int
+
+
+SELF_PLAY_PPO = Algorithm()
+POLICIES = Size("policies", full=12, half=6, tiny=2)  # of a population with the task reward
+
+
+def task_weights(rewards: RewardConfig, members: int, seed: int, options: Options) -> RewardWeights:
+    """Both roles are rewarded for the task, and shaped while they learn."""
+    shaping = jnp.asarray(as_vector(rewards.shaping))
+    shaping = jnp.broadcast_to(shaping, (members, SEATS, len(shaping)))
+    return RewardWeights(jnp.zeros_like(shaping), jnp.ones((members, SEATS)), shaping)
+
+
+@dataclass(frozen=True)
+class PopulationSpec:
+    """A population that a first stage trains: all that sets it apart from others."""
+
+    name: str
+    algorithm: Algorithm = SELF_PLAY_PPO
+    size: Size = POLICIES
+    weights: Callable[[RewardConfig, int, int, Options], RewardWeights] = task_weights
+    """Reward weights by reward configuration, number of members, seed and options."""
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Settings that only this population has, with their allowed values; the first is default."""
+    hidden_rewards: Callable[[RewardConfig, int, int], list[dict[str, float]]] | None = None
+    """The weights of each member's hidden reward, by name, for those who read about the run."""
+
+    def trainer(
+        self,
+        layout: Layout,
+        rewards: RewardConfig,
+        config: TrainingConfig,
+        members: int,
+        seed: int,
+        options: Options | None = None,
+    ) -> Trainer:
+        """The population, ready to learn."""
+        weights = self.weights(rewards, members, seed, self.with_defaults(options or {}))
+        trained = self.algorithm.roles.trained
+        weights = RewardWeights(
+            weights.events[:, :trained], weights.task[:, :trained], weights.shaping[:, :trained]
+        )
+        environment = KitchenEnvironment(layout, config.network.observation)
+        return Trainer(environment, self.algorithm, config, weights, jax.random.key(seed))
+
+    def with_defaults(self, options: Options) -> dict[str, str]:
+        """The options, checked, and the defaults of those that are not given."""
+        for name, value in options.items():
+            if name not in self.options:
+                allowed = ", ".join(self.options) or "none"
+                raise InputError(
+                    f"{name} is {shown(value)} with the population {self.name}, which has no such "
+                    f"option; its options: {allowed}"
+                )
+            if value not in self.options[name]:
+                allowed = ", ".join(self.options[name])
+                raise InputError(f"{name} is {shown(value)}; allowed: {allowed}")
+        return {name: options.get(name, allowed[0]) for name, allowed in self.options.items()}
+
+    def check(self, rewards: RewardConfig) -> None:
+        """Raise an error if it cannot be trained with these rewards."""
+        if self.hidden_rewards is not None and not rewards.hidden:
+            raise InputError(
+                f"hidden is empty or missing in the rewards; the population {self.name} takes "
+                "sets of weights to draw from, by event"
+            )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to train an agent that cooperates with partners it has never met."""
+
+    name: str
+    title: str
+    citation: str
+    summary: str
+    populations: tuple[PopulationSpec, ...]
+    """What its first stage trains; the first one is the method's own."""
+    pool: PoolRule | None = None
+    """Which policies of the populations an adaptive agent is trained with, in a second stage.
+
+    Without a pool there is no second stage: the method's agents are its population's final ones.
+    """
+    pool_sizes: tuple[Size, ...] = ()
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """Sizes that may not exceed another one, by name."""
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    """Other pools, as in the paper's ablations: how each changes the sizes."""
+
+    @property
+    def population(self) -> PopulationSpec:
+        """The method's own population."""
+        return self.populations[0]
+
+    def sizes(self, scale: Scale) -> dict[str, int | None]:
+        """All sizes on a scale, by name."""
+        every = (*(population.size for population in self.populations), *self.pool_sizes)
+        return {size.name: getattr(size, scale) for size in every}
+
+
+def first_line(docstring: str | None) -> str:
+    """The sentence that says what a module is about."""
+    return (docstring or "").partition("\n")[0]
+
+
+def doubled(sizes: Sizes) -> Sizes:
+    """Twice as many of everything."""
+    return {name: None if number is None else 2 * number for name, number in sizes.items()}
