@@ -2,4 +2,6 @@
 
 import pytest
 
-one_of_each_kind = pytest.mark.parametrize("name", ["cramped_room", "many_orders", "forced_coordination_multi"])
+one_of_each_kind = pytest.mark.parametrize(
+    "name", ["cramped_room", "many_orders", "forced_coordination_multi"]
+)

@@ -23,7 +23,9 @@ ooo = {{ value = 20, time = 20 }}
 ttt = {{ value = 15, time = 10 }}
 """
 ROOM = layouts.parse(TEXT.format(cooking="automatic"), "room")
-MANUAL = layouts.parse(TEXT.format(cooking="manual") + "oo = { value = 7, time = 5 }", "manual room")
+MANUAL = layouts.parse(
+    TEXT.format(cooking="manual") + "oo = { value = 7, time = 5 }", "manual room"
+)
 
 NORTH, SOUTH, EAST, WEST, STAY, USE = Action
 POT, NEXT_POT = (2, 0), (3, 0)

@@ -18,22 +18,34 @@ EXAMPLES = settings(
     phases=[Phase.generate, Phase.shrink],  # explaining a failure by tracing takes minutes
 )
 
-LETTERS = ["".join(pair) for size in range(1, POT_CAPACITY + 1) for pair in combinations_with_replacement("ot", size)]
+LETTERS = [
+    "".join(pair)
+    for size in range(1, POT_CAPACITY + 1)
+    for pair in combinations_with_replacement("ot", size)
+]
 
 
 @cache
 def items(layout):
     """Anything a hand or a counter can hold."""
-    soups = [letters for letters in LETTERS if len(letters) == POT_CAPACITY or layout.cooking is Cooking.MANUAL]
+    soups = [
+        letters
+        for letters in LETTERS
+        if len(letters) == POT_CAPACITY or layout.cooking is Cooking.MANUAL
+    ]
     return st.sampled_from(["onion", "tomato", "dish", *(f"soup:{letters}" for letters in soups)])
 
 
 @cache
 def places(layout):
     """Two chefs anywhere; more often than by chance they face a station of some kind, or one and the same."""
-    stands = [(layout.place(cell), facing) for cell in layout.floor_cells for facing in Direction]
+    stands = [
+        (layout.position(cell), facing) for cell in layout.floor_cells for facing in Direction
+    ]
     at_stations = [stand for stand in stands if layout.tile(in_front(stand)) is not Tile.FLOOR]
-    at_one = [pair for pair in permutations(at_stations, 2) if in_front(pair[0]) == in_front(pair[1])]
+    at_one = [
+        pair for pair in permutations(at_stations, 2) if in_front(pair[0]) == in_front(pair[1])
+    ]
     by_kind = [[stand for stand in stands if layout.tile(in_front(stand)) is tile] for tile in Tile]
     anywhere = st.one_of([st.sampled_from(kind) for kind in by_kind if kind])
     any_two = st.tuples(anywhere, anywhere)
@@ -59,7 +71,7 @@ def pots(layout):
         return st.tuples(st.just(contents), (lit if full else idle) if automatic else idle | lit)
 
     filling = st.none() | st.one_of([filled(contents) for contents in LETTERS])
-    cells = sorted(layout.place(cell) for cell in layout.pot_cells)
+    cells = sorted(layout.position(cell) for cell in layout.pot_cells)
     return st.tuples(*[filling for _ in cells]).map(
         lambda fillings: [[*place, *pot] for place, pot in zip(cells, fillings, strict=True) if pot]
     )
@@ -69,11 +81,14 @@ def pots(layout):
 def states(layout):
     """Any state that the kitchen can be described in, sorted as the package writes it."""
     hands = st.tuples(*[st.none() | items(layout)] * SEATS)
-    cells = sorted(layout.place(cell) for cell in layout.counter_cells)
+    cells = sorted(layout.position(cell) for cell in layout.counter_cells)
     counters = st.dictionaries(st.sampled_from(cells), items(layout), max_size=6)
     return st.builds(
         lambda stands, held, pots, lying, time: {
-            "chefs": [[*place, facing.name[0], item] for (place, facing), item in zip(stands, held, strict=True)],
+            "chefs": [
+                [*place, facing.name[0], item]
+                for (place, facing), item in zip(stands, held, strict=True)
+            ],
             "pots": pots,
             "counters": sorted([*place, item] for place, item in lying.items()),
             "t": time,
@@ -92,10 +107,27 @@ SCRAPS = st.one_of(
     st.integers(-3, 30),
     st.integers(),
     st.floats(),
-    st.sampled_from(["N", "NS", "onion", "dish", "soup:", "soup:oot", "soup:tt", "soup:oooo", "oo", "to", "", "t"]),
+    st.sampled_from(
+        [
+            "N",
+            "NS",
+            "onion",
+            "dish",
+            "soup:",
+            "soup:oot",
+            "soup:tt",
+            "soup:oooo",
+            "oo",
+            "to",
+            "",
+            "t",
+        ]
+    ),
     st.text(max_size=3),
 )
-JUNK = st.recursive(SCRAPS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner))
+JUNK = st.recursive(
+    SCRAPS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner)
+)
 
 
 @st.composite

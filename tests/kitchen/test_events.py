@@ -26,15 +26,31 @@ USEFUL_DISHES = {
     "a soup is ready": (ROOM, [[*POT, "ooo", 20]], [], None, True),
     "a full pot waits for its fire": (MANUAL, [[*POT, "ooo", -1]], [], None, False),
     "a dish lies on a counter": (ROOM, [[*POT, "ooo", 3]], [[*COUNTER, "dish"]], None, False),
-    "something else lies on a counter": (ROOM, [[*POT, "ooo", 3]], [[*COUNTER, "onion"]], None, True),
+    "something else lies on a counter": (
+        ROOM,
+        [[*POT, "ooo", 3]],
+        [[*COUNTER, "onion"]],
+        None,
+        True,
+    ),
     "the partner holds a dish for the only pot": (ROOM, [[*POT, "ooo", 3]], [], "dish", False),
     "the partner holds a plated soup": (ROOM, [[*POT, "ooo", 3]], [], "soup:ooo", True),
-    "the partner's dish leaves a second pot": (ROOM, [[*POT, "o", -1], [*NEXT_POT, "ooo", 3]], [], "dish", True),
+    "the partner's dish leaves a second pot": (
+        ROOM,
+        [[*POT, "o", -1], [*NEXT_POT, "ooo", 3]],
+        [],
+        "dish",
+        True,
+    ),
 }
 
 
-@pytest.mark.parametrize(("layout", "pots", "counters", "partner", "useful"), USEFUL_DISHES.values(), ids=USEFUL_DISHES)
-def test_a_dish_from_the_dispenser_is_useful_while_a_pot_lacks_one(layout, pots, counters, partner, useful):
+@pytest.mark.parametrize(
+    ("layout", "pots", "counters", "partner", "useful"), USEFUL_DISHES.values(), ids=USEFUL_DISHES
+)
+def test_a_dish_from_the_dispenser_is_useful_while_a_pot_lacks_one(
+    layout, pots, counters, partner, useful
+):
     chefs = [[*AT_DISHES, None], [1, 2, "N", partner]]
     expected = {"pickup_dish_from_dispenser", *(["useful_dish_pickup"] if useful else [])}
     assert play([USE, STAY], chefs, pots, counters, layout).events[0] == expected
@@ -42,7 +58,9 @@ def test_a_dish_from_the_dispenser_is_useful_while_a_pot_lacks_one(layout, pots,
 
 
 def test_a_dish_taken_from_a_counter_is_never_a_useful_pickup():
-    after = play([USE, STAY], [[*AT_COUNTER, None], ASIDE[0]], [[*POT, "ooo", 20]], [[*COUNTER, "dish"]])
+    after = play(
+        [USE, STAY], [[*AT_COUNTER, None], ASIDE[0]], [[*POT, "ooo", 20]], [[*COUNTER, "dish"]]
+    )
     assert after.events[0] == {"pickup_dish_from_counter"}
 
 
@@ -76,9 +94,13 @@ USEFUL_TOMATOES = {
 
 
 @pytest.mark.parametrize("source", ["dispenser", "counter"])
-@pytest.mark.parametrize(("pots", "partner", "useful"), USEFUL_TOMATOES.values(), ids=USEFUL_TOMATOES)
+@pytest.mark.parametrize(
+    ("pots", "partner", "useful"), USEFUL_TOMATOES.values(), ids=USEFUL_TOMATOES
+)
 def test_a_tomato_is_useful_while_a_pot_is_begun_with_tomatoes_only(pots, partner, useful, source):
-    place, counters = (AT_TOMATOES, []) if source == "dispenser" else (AT_COUNTER, [[*COUNTER, "tomato"]])
+    place, counters = (
+        (AT_TOMATOES, []) if source == "dispenser" else (AT_COUNTER, [[*COUNTER, "tomato"]])
+    )
     chefs = [[*place, None], [4, 1, "N", partner]]
     expected = {f"pickup_tomato_from_{source}", *(["useful_tomato_pickup"] if useful else [])}
     assert play([USE, STAY], chefs, pots, counters).events[0] == expected
@@ -88,7 +110,10 @@ def test_a_tomato_is_useful_while_a_pot_is_begun_with_tomatoes_only(pots, partne
 def test_a_tomatos_use_is_judged_just_before_it_is_taken():
     placing, taking = [*AT_POT, "tomato"], [*AT_TOMATOES, None]
     assert "useful_tomato_pickup" in play([USE, USE], [placing, taking]).events[1]
-    assert "useful_tomato_pickup" not in play([USE, USE], [taking, placing], [[*POT, "t", -1]]).events[0]
+    assert (
+        "useful_tomato_pickup"
+        not in play([USE, USE], [taking, placing], [[*POT, "t", -1]]).events[0]
+    )
 
 
 PLACEMENTS = """
@@ -99,7 +124,10 @@ many_orders:    optimal viable:  +o +t o+o t+t oo+o tt+t ot+t
 many_orders:    viable:          o+t t+o tt+o
 many_orders:    catastrophic:    ot+o oo+t
 """
-AT_A_POT = {"distant_tomato": ([1, 4, "E"], (2, 4), [3, 1, "N", None]), "many_orders": ([1, 1, "N"], (1, 0), ASIDE[0])}
+AT_A_POT = {
+    "distant_tomato": ([1, 4, "E"], (2, 4), [3, 1, "N", None]),
+    "many_orders": ([1, 1, "N"], (1, 0), ASIDE[0]),
+}
 
 
 def placements():
@@ -110,7 +138,9 @@ def placements():
 
 
 @pytest.mark.parametrize(("name", "contents", "letter", "judged"), list(placements()))
-def test_a_placement_is_judged_by_the_best_order_that_the_pot_can_still_become(name, contents, letter, judged):
+def test_a_placement_is_judged_by_the_best_order_that_the_pot_can_still_become(
+    name, contents, letter, judged
+):
     place, pot, other = AT_A_POT[name]
     item = {"o": "onion", "t": "tomato"}[letter]
     pots = [[*pot, contents, -1]] if contents else []

@@ -15,7 +15,7 @@ from cochef.kitchen.state import start
 from cochef.kitchen.text import draw, from_json, to_json
 
 GOOD = """
-about = "A room to break."
+description = "A room to break."
 cooking = "automatic"
 horizon = 100
 grid = '''
@@ -40,11 +40,11 @@ def order(line):
     return GOOD.replace("ooo = { value = 20, time = 20 }", line)
 
 
-def test_every_shipped_layout_is_a_kitchen():
+def test_every_shipped_layout_can_be_read():
     assert len(layouts.names()) == 13
     for name in layouts.names():
         assert layouts.get(name).name == name
-        assert layouts.about(name)
+        assert layouts.description(name)
 
 
 def test_a_layout_holds_what_its_text_says():
@@ -56,7 +56,7 @@ def test_a_layout_holds_what_its_text_says():
 
 
 def test_cooking_and_horizon_have_defaults():
-    layout = layouts.parse(re.sub("(about|cooking|horizon).*", "", GOOD), "mine")
+    layout = layouts.parse(re.sub("(description|cooking|horizon).*", "", GOOD), "mine")
     assert (layout.cooking, layout.horizon) == (Cooking.AUTOMATIC, 400)
 
 
@@ -93,13 +93,22 @@ FAULTS = {
         "the kitchen is open at column 3, row 4; close its rim with counters ('X') or stations",
     ),
     "no pot": (grid("XXXXX\nO1 2T\nX   X\nXDXSX"), "no pot ('P') to cook in; add one to the grid"),
-    "no serving tile": (grid("XXPXX\nO1 2T\nX   X\nXDXXX"), "no serving ('S') to deliver to; add one to the grid"),
+    "no serving tile": (
+        grid("XXPXX\nO1 2T\nX   X\nXDXXX"),
+        "no serving ('S') to deliver to; add one to the grid",
+    ),
     "no dishes": (
         grid("XXPXX\nO1 2T\nX   X\nXXXSX"),
         "no dish dispenser ('D') to plate a soup; add one to the grid",
     ),
-    "no onions": (grid("XXPXX\nX1 2T\nX   X\nXDXSX"), "no onion dispenser ('O') for an order; add one to the grid"),
-    "no tomatoes": (grid("XXPXX\nO1 2X\nX   X\nXDXSX"), "no tomato dispenser ('T') for an order; add one to the grid"),
+    "no onions": (
+        grid("XXPXX\nX1 2T\nX   X\nXDXSX"),
+        "no onion dispenser ('O') for an order; add one to the grid",
+    ),
+    "no tomatoes": (
+        grid("XXPXX\nO1 2X\nX   X\nXDXSX"),
+        "no tomato dispenser ('T') for an order; add one to the grid",
+    ),
     "an unreachable station": (
         grid("XXPXXP\nO1 2TX\nX   XX\nXDXSXX"),
         "no chef can reach the pot at column 6, row 1; open a way to it or make it a counter ('X')",
@@ -108,8 +117,14 @@ FAULTS = {
         grid("XXPXXXX\nO1 2TXX\nX   X X\nXDXSXXX"),
         "no chef can reach the floor at column 6, row 3; open a way to it or make it a counter ('X')",
     ),
-    "an order of 0 items": (order('"" = { value = 20, time = 20 }'), "order '' has 0 items; a soup has 1 to 3"),
-    "an order of 4 items": (order("oooo = { value = 20, time = 20 }"), "order 'oooo' has 4 items; a soup has 1 to 3"),
+    "an order of 0 items": (
+        order('"" = { value = 20, time = 20 }'),
+        "order '' has 0 items; a soup has 1 to 3",
+    ),
+    "an order of 4 items": (
+        order("oooo = { value = 20, time = 20 }"),
+        "order 'oooo' has 4 items; a soup has 1 to 3",
+    ),
     "a negative value": (
         order("ooo = { value = -1, time = 20 }"),
         "value of order 'ooo' is -1; it takes a whole number from 0 to 1000",
@@ -156,10 +171,13 @@ FAULTS = {
         "[orders]\nooo = { value = 20, time = 20 }",
         "no grid; add grid = ''' followed by the rows of the kitchen and '''",
     ),
-    "an empty grid": (grid(""), "no grid; add grid = ''' followed by the rows of the kitchen and '''"),
+    "an empty grid": (
+        grid(""),
+        "no grid; add grid = ''' followed by the rows of the kitchen and '''",
+    ),
     "unknown key": (
         "colour = 1\n" + GOOD,
-        "unknown key 'colour'; allowed: about, cooking, grid, horizon, orders",
+        "unknown key 'colour'; allowed: cooking, description, grid, horizon, orders",
     ),
     "bad cooking": (
         GOOD.replace('"automatic"', '"slow"'),
@@ -173,13 +191,13 @@ FAULTS = {
         GOOD.replace("horizon = 100", "horizon = true"),
         "horizon is True; it takes a whole number from 1 to 10000",
     ),
-    "bad about": (
+    "bad description": (
         GOOD.replace('"A room to break."', "[1]"),
-        "about is [1]; it takes one line of text in quotes",
+        "description is [1]; it takes one line of text in quotes",
     ),
     "nested without end": (
-        f"about{'.a' * 5000} = 1\n" + GOOD.replace('about = "A room to break."', ""),
-        "about is a huge dict; it takes one line of text in quotes",
+        f"description{'.a' * 5000} = 1\n" + GOOD.replace('description = "A room to break."', ""),
+        "description is a huge dict; it takes one line of text in quotes",
     ),
 }
 
@@ -197,12 +215,18 @@ def test_text_that_is_no_toml_is_named_with_the_line():
 
 
 def test_a_layout_of_unknown_name_is_an_error_that_lists_the_known():
-    with pytest.raises(LayoutError, match=r"^unknown layout 'cramped'; known: asymmetric_advantages, .*\.toml file$"):
+    with pytest.raises(
+        LayoutError,
+        match=r"^unknown layout 'cramped'; known: asymmetric_advantages, .*\.toml file$",
+    ):
         layouts.get("cramped")
 
 
 def test_a_missing_file_is_named(tmp_path):
-    _expect_unreadable(tmp_path / "mine.toml", "cannot be read (No such file or directory); give the path of a layout")
+    _expect_unreadable(
+        tmp_path / "mine.toml",
+        "cannot be read (No such file or directory); give the path of a layout",
+    )
 
 
 def test_a_directory_is_no_layout_file(tmp_path):
@@ -210,13 +234,16 @@ def test_a_directory_is_no_layout_file(tmp_path):
 
 
 def test_a_path_that_no_system_allows_is_named(tmp_path):
-    _expect_unreadable(tmp_path / "a\0b.toml", "cannot be read (embedded null byte); give the path of a layout file")
+    _expect_unreadable(
+        tmp_path / "a\0b.toml",
+        "cannot be read (embedded null byte); give the path of a layout file",
+    )
 
 
 def test_a_file_that_is_not_utf_8_is_named_with_the_byte(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_bytes(b"about = '\xff'")
-    _expect_unreadable(path, "byte 9 is not UTF-8 text; save the file as UTF-8")
+    path.write_bytes(b"description = '\xff'")
+    _expect_unreadable(path, "byte 15 is not UTF-8 text; save the file as UTF-8")
 
 
 def test_a_file_is_read_only_up_to_its_largest_size(tmp_path):
@@ -235,30 +262,46 @@ MUTANTS = 10_000
 STEPPED = 3
 
 
-def test_a_mutated_layout_file_is_a_clear_error_or_a_kitchen(tmp_path):
+def test_a_mutated_layout_file_is_a_clear_error_or_a_layout(tmp_path):
     chance = random.Random(0)
-    folder = resources.files("cochef.kitchen") / "kitchens"
+    folder = resources.files("cochef.kitchen") / "layout_files"
     originals = [(folder / f"{name}.toml").read_bytes() for name in layouts.names()]
     path = tmp_path / "mutant.toml"
-    kitchens, messages = set(), set()
+    found, messages = set(), set()
     with path.open("wb", buffering=0) as file:
         for _ in range(MUTANTS):
             file.seek(0)
             file.write(mutate(chance.choice(originals), chance))
             file.truncate()
             try:
-                kitchens.add(layouts.read(path))
+                found.add(layouts.read(path))
             except LayoutError as error:
                 assert str(error).startswith(f"{path}: ")
                 messages.add(re.sub(r"[\d'\"].*", "", str(error).removeprefix(f"{path}: ")))
-    assert len(kitchens) > 100
+    assert len(found) > 100
     assert len(messages) > 20
-    for layout in chance.sample(sorted(kitchens, key=str), STEPPED):
+    for layout in chance.sample(sorted(found, key=str), STEPPED):
         _play(layout, chance)
 
 
-LETTERS = [bytes([letter]) for letter in b" XPOTDS12\n\t'\"=[]{}.#,-+_0123456789otaxeinf\\"] + ["\u00e9\u2028".encode()]
-VALUES = [b"0", b"-1", b"3", b"2000", b"1e3", b"nan", b"true", b"'x'", b"[]", b"{}", b"1979-05-27", b"'manual'", b"ooo"]
+LETTERS = [bytes([letter]) for letter in b" XPOTDS12\n\t'\"=[]{}.#,-+_0123456789otaxeinf\\"] + [
+    "\u00e9\u2028".encode()
+]
+VALUES = [
+    b"0",
+    b"-1",
+    b"3",
+    b"2000",
+    b"1e3",
+    b"nan",
+    b"true",
+    b"'x'",
+    b"[]",
+    b"{}",
+    b"1979-05-27",
+    b"'manual'",
+    b"ooo",
+]
 
 
 def mutate(content, chance):

@@ -34,7 +34,9 @@ COUNTED = ("onion", "tomato", "dish", "soup")
 QUICKLY = {"xla_backend_optimization_level": 0}  # there is more to compile than to run
 
 step_one = jax.jit(step, static_argnums=0)
-step_many = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)), static_argnums=0, compiler_options=QUICKLY)
+step_many = jax.jit(
+    jax.vmap(step, in_axes=(None, 0, 0)), static_argnums=0, compiler_options=QUICKLY
+)
 
 
 class Steps(NamedTuple):
@@ -55,10 +57,16 @@ class Steps(NamedTuple):
 def doings(layout):
     """Two cells, two directions and two actions for each step."""
     chance = np.random.default_rng(0)
-    cells = np.array([chance.choice(layout.floor_cells, SEATS, replace=False) for _ in range(STEPS)], np.int32)
+    cells = np.array(
+        [chance.choice(layout.floor_cells, SEATS, replace=False) for _ in range(STEPS)], np.int32
+    )
     facings = chance.integers(len(Direction), size=(STEPS, SEATS), dtype=np.int32)
     anything = chance.integers(len(Action), size=(STEPS, SEATS), dtype=np.int32)
-    return cells, facings, np.where(chance.random((STEPS, SEATS)) < 0.6, np.int32(Action.INTERACT), anything)
+    return (
+        cells,
+        facings,
+        np.where(chance.random((STEPS, SEATS)) < 0.6, np.int32(Action.INTERACT), anything),
+    )
 
 
 def many_steps(layout, state):
@@ -75,7 +83,9 @@ def drawn_steps(data, name):
 
 def changed(state, **arrays):
     """The same with some of its arrays replaced."""
-    return jax.tree_util.tree_map_with_path(lambda path, leaf: arrays.get(path[-1].name, leaf), state)
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: arrays.get(path[-1].name, leaf), state
+    )
 
 
 def pick(tree, index):
@@ -107,7 +117,9 @@ def test_chefs_turn_where_they_want_to_go_walk_one_cell_at_most_and_never_share_
     steps = drawn_steps(data, name)
     was, now, walks = steps.before.chefs.cell, steps.after.chefs.cell, steps.actions < Action.STAY
     ahead = was + np.append(steps.layout.steps, [0, 0])[steps.actions]
-    assert (steps.after.chefs.facing == np.where(walks, steps.actions, steps.before.chefs.facing)).all()
+    assert (
+        steps.after.chefs.facing == np.where(walks, steps.actions, steps.before.chefs.facing)
+    ).all()
     assert ((now == was) | (now == ahead)).all()
     assert steps.layout.is_floor[now].all()
     assert (now[:, 0] != now[:, 1]).all()
@@ -120,8 +132,13 @@ def test_nothing_comes_from_nowhere_and_nothing_is_lost(name, data):
     steps = drawn_steps(data, name)
     hands = steps.before.chefs.held
     delivered = np.where(steps.happened("delivery")[..., None], parts(hands), 0).sum(axis=1)
-    taken = [steps.happened(f"pickup_{item}_from_dispenser").sum(axis=1) for item in ("onion", "tomato", "dish")]
-    assert (belongings(steps.after) - belongings(steps.before) == np.stack(taken, axis=-1) - delivered).all()
+    taken = [
+        steps.happened(f"pickup_{item}_from_dispenser").sum(axis=1)
+        for item in ("onion", "tomato", "dish")
+    ]
+    assert (
+        belongings(steps.after) - belongings(steps.before) == np.stack(taken, axis=-1) - delivered
+    ).all()
 
 
 def belongings(state):
@@ -144,9 +161,14 @@ def parts(items):
 def test_events_account_for_what_moves_between_hands_counters_and_pots(name, data):
     steps = drawn_steps(data, name)
     for item, more in zip(COUNTED, lying(steps.after) - lying(steps.before), strict=True):
-        put, taken = steps.happened(f"put_{item}_on_counter"), steps.happened(f"pickup_{item}_from_counter")
+        put, taken = (
+            steps.happened(f"put_{item}_on_counter"),
+            steps.happened(f"pickup_{item}_from_counter"),
+        )
         assert (more == (put - taken).sum(axis=1)).all()
-    plated = np.where(steps.happened("soup_pickup")[..., None], parts(steps.after.chefs.held), 0).sum(axis=1)
+    plated = np.where(
+        steps.happened("soup_pickup")[..., None], parts(steps.after.chefs.held), 0
+    ).sum(axis=1)
     more = (steps.after.pots.contents - steps.before.pots.contents).sum(axis=1)
     potted = [steps.happened(f"potting_{item}").sum(axis=1) for item in ("onion", "tomato")]
     assert (more == np.stack(potted, axis=-1) - plated[:, :2]).all()
@@ -162,7 +184,12 @@ def lying(state):
     return np.stack([*plain, (state.counters >= Item.SOUP).sum(axis=1)])
 
 
-MOVES_A_DISH = ("pickup_dish_from_dispenser", "pickup_dish_from_counter", "put_dish_on_counter", "soup_pickup")
+MOVES_A_DISH = (
+    "pickup_dish_from_dispenser",
+    "pickup_dish_from_counter",
+    "put_dish_on_counter",
+    "soup_pickup",
+)
 MOVES_A_TOMATO_OR_CHANGES_A_POT = (
     "pickup_tomato_from_dispenser",
     "pickup_tomato_from_counter",
@@ -182,14 +209,18 @@ def test_swapping_seats_mirrors_the_outcome_except_where_seat_order_decides(name
     step, that of a tomato if the other moved a tomato or changed a pot's contents.
     """
     steps = drawn_steps(data, name)
-    after, outcome = jax.device_get(step_many(steps.layout, mirror(steps.before), steps.actions[:, ::-1]))
+    after, outcome = jax.device_get(
+        step_many(steps.layout, mirror(steps.before), steps.actions[:, ::-1])
+    )
     free = ~use_one_counter_or_pot(steps)
     assert equal(pick(mirror(after), free), pick(steps.after, free))
     assert equal(outcome.reward[free, ::-1], steps.outcome.reward[free])
     differ = outcome.events[:, ::-1] != steps.outcome.events
     may_differ = np.broadcast_to(~free[:, None, None], differ.shape).copy()
     may_differ[..., Event.USEFUL_DISH_PICKUP] |= steps.happened(*MOVES_A_DISH)[:, ::-1] > 0
-    may_differ[..., Event.USEFUL_TOMATO_PICKUP] |= steps.happened(*MOVES_A_TOMATO_OR_CHANGES_A_POT)[:, ::-1] > 0
+    may_differ[..., Event.USEFUL_TOMATO_PICKUP] |= (
+        steps.happened(*MOVES_A_TOMATO_OR_CHANGES_A_POT)[:, ::-1] > 0
+    )
     assert not (differ & ~may_differ).any()
 
 
@@ -212,7 +243,9 @@ def use_one_counter_or_pot(steps):
 def test_the_time_changes_nothing_but_the_time(name, data):
     early = drawn_steps(data, name)
     last = np.full_like(early.before.time, early.layout.horizon - 1)
-    after, outcome = jax.device_get(step_many(early.layout, changed(early.before, time=last), early.actions))
+    after, outcome = jax.device_get(
+        step_many(early.layout, changed(early.before, time=last), early.actions)
+    )
     assert (after.time == early.layout.horizon).all()
     assert equal(changed(after, time=early.after.time), early.after)
     assert equal(outcome, early.outcome)

@@ -21,7 +21,7 @@ def states(layout):
 
 
 @pytest.mark.parametrize("name", layouts.names())
-def test_scattered_states_are_states_that_play_can_reach(name):
+def test_random_states_are_states_that_play_can_reach(name):
     layout = layouts.get(name)
     found = states(layout)
     cells, held, contents, ticks = map(
@@ -38,12 +38,14 @@ def test_scattered_states_are_states_that_play_can_reach(name):
     assert (held >= int(Item.SOUP)).any()
 
 
-def test_scattered_states_are_told_apart_by_the_compact_vector_and_can_be_played_on():
+def test_random_states_are_told_apart_by_the_compact_vector_and_can_be_played_on():
     layout = layouts.get("many_orders")
     found = states(layout)
     views = jax.vmap(lambda state: compact(layout, state)[0])(found)
     again = jax.vmap(lambda view: decode(layout, view))(views)
-    assert all(jax.tree.leaves(jax.tree.map(lambda one, two: bool((one == two).all()), found, again)))
+    assert all(
+        jax.tree.leaves(jax.tree.map(lambda one, two: bool((one == two).all()), found, again))
+    )
     after, _ = jax.vmap(lambda state: step(layout, state, jnp.array([5, 5])))(found)
     assert (np.asarray(after.time) == 1).all()
 

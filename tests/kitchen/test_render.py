@@ -37,8 +37,21 @@ def recording(layout: Layout) -> Trajectory:
     return record(layout, (Random(), Random()), jax.random.key(0), KITCHENS)
 
 
-def picture(first=(1, 1, "N", None), second=(1, 2, "N", None), kitchen=MANUAL, pots=(), counters=(), t=0, **shown):
-    data = {"chefs": [list(first), list(second)], "pots": list(pots), "counters": list(counters), "t": t}
+def picture(
+    first=(1, 1, "N", None),
+    second=(1, 2, "N", None),
+    kitchen=MANUAL,
+    pots=(),
+    counters=(),
+    t=0,
+    **shown,
+):
+    data = {
+        "chefs": [list(first), list(second)],
+        "pots": list(pots),
+        "counters": list(counters),
+        "t": t,
+    }
     return render.render_state(kitchen, from_json(kitchen, data), **{"tile_size": 32, **shown})
 
 
@@ -61,14 +74,21 @@ def test_every_shipped_layout_has_a_picture_with_room_for_all_its_cells(name):
 
 def test_a_kitchen_narrower_than_the_panels_has_a_picture():
     narrow = layouts.parse(
-        "grid = '''\nXPX\nO1D\nX2X\nXSX\n'''\n[orders]\nooo = { value = 1000, time = 200 }", "narrow"
+        "grid = '''\nXPX\nO1D\nX2X\nXSX\n'''\n[orders]\nooo = { value = 1000, time = 200 }",
+        "narrow",
     )
     assert render.render_state(narrow, start(narrow), tile_size=20).width == 100
 
 
 def test_the_same_state_gives_the_same_picture_whatever_was_drawn_before():
     before = picture()
-    picture(first=(3, 3, "S", "soup:oot"), pots=[[3, 0, "ooo", 5]], t=9, score=20, wants=("north", "stay"))
+    picture(
+        first=(3, 3, "S", "soup:oot"),
+        pots=[[3, 0, "ooo", 5]],
+        t=9,
+        score=20,
+        next_actions=("north", "stay"),
+    )
     assert not differ(before, picture())
 
 
@@ -78,7 +98,18 @@ def test_the_picture_changes_when_a_chef_turns():
 
 @pytest.mark.parametrize("facing", "NSEW")
 def test_whatever_a_chef_holds_looks_different(facing):
-    held = (None, "onion", "tomato", "dish", "soup:o", "soup:ot", "soup:ooo", "soup:oot", "soup:ott", "soup:ttt")
+    held = (
+        None,
+        "onion",
+        "tomato",
+        "dish",
+        "soup:o",
+        "soup:ot",
+        "soup:ooo",
+        "soup:oot",
+        "soup:ott",
+        "soup:ttt",
+    )
     assert all_differ([picture(first=(1, 1, facing, item)) for item in held])
 
 
@@ -96,19 +127,28 @@ def test_a_pot_shows_what_is_in_it_and_how_far_it_has_cooked():
 def test_chefs_can_be_told_apart_without_colour():
     places = ((1, 1, "S", None), (3, 1, "S", None))
     ahead, swapped = (
-        picture(*pair, tile_size=64).convert("1", dither=Image.Dither.NONE) for pair in (places, places[::-1])
+        picture(*pair, tile_size=64).convert("1", dither=Image.Dither.NONE)
+        for pair in (places, places[::-1])
     )
     assert np.count_nonzero(np.asarray(ahead) != np.asarray(swapped)) > 200
 
 
 def test_score_time_and_wishes_are_shown():
     wishes = ("north", "south", "east", "west", "stay", "interact", "a dish, please")
-    shown = [picture(), picture(t=1), picture(score=20), *(picture(wants=(wish, "")) for wish in wishes)]
+    shown = [
+        picture(),
+        picture(t=1),
+        picture(score=20),
+        *(picture(next_actions=(wish, "")) for wish in wishes),
+    ]
     assert all_differ(shown)
 
 
 def test_a_long_wish_stays_on_its_own_card():
-    long, short = (picture(wants=(wish, "stay"), tile_size=64) for wish in ("bring it to the hatch " * 9, "stay"))
+    long, short = (
+        picture(next_actions=(wish, "stay"), tile_size=64)
+        for wish in ("bring it to the hatch " * 9, "stay")
+    )
     left, _, right, _ = ImageChops.difference(long, short).getbbox() or (0, 0, 0, 0)
     assert 0 < left < right < long.width // 2
 
@@ -122,10 +162,10 @@ def test_a_tile_size_out_of_range_is_an_error_that_names_the_range(size):
 def test_an_episode_has_a_moment_for_the_start_and_for_each_step(layout, recording):
     seen = list(render.moments(recording, kitchen=1))
     assert [int(moment.state.time) for moment in seen] == list(range(STEPS + 1))
-    assert seen[-1].wants == ("", "")
+    assert seen[-1].next_actions == ("", "")
     assert seen[-1].score == float(recording.score[1])
     names = ("north", "south", "east", "west", "stay", "interact")
-    assert [moment.wants for moment in seen[:-1]] == [
+    assert [moment.next_actions for moment in seen[:-1]] == [
         tuple(names[action] for action in pair) for pair in np.asarray(recording.actions)[:, 1]
     ]
 
@@ -138,7 +178,7 @@ def test_a_kitchen_that_was_not_recorded_is_an_error(recording):
 def test_an_episode_shows_the_actions_unless_given_other_wishes(layout, recording):
     plain = list(render.render_episode(layout, recording, tile_size=32))
     wishes = [("an onion", "a dish")] * STEPS
-    labelled = list(render.render_episode(layout, recording, tile_size=32, wants=wishes))
+    labelled = list(render.render_episode(layout, recording, tile_size=32, next_actions=wishes))
     assert [differ(*pair) for pair in zip(plain, labelled, strict=True)] == [True] * STEPS + [False]
 
 
@@ -149,8 +189,13 @@ def test_a_png_is_the_picture(tmp_path):
         assert not differ(read, image)
 
 
-def test_a_gif_has_a_frame_for_the_start_and_one_a_step_in_nearly_the_true_colours(tmp_path, layout, recording):
-    frames, path = list(render.render_episode(layout, recording, tile_size=32)), tmp_path / "made" / "episode.gif"
+def test_a_gif_has_a_frame_for_the_start_and_one_a_step_in_nearly_the_true_colours(
+    tmp_path, layout, recording
+):
+    frames, path = (
+        list(render.render_episode(layout, recording, tile_size=32)),
+        tmp_path / "made" / "episode.gif",
+    )
     render.save_gif(iter(frames), path, steps_per_second=5)
     with Image.open(path) as gif:
         assert gif.info["duration"] == 200
@@ -161,9 +206,13 @@ def test_a_gif_has_a_frame_for_the_start_and_one_a_step_in_nearly_the_true_colou
 
 
 @pytest.mark.parametrize("tile_size", [21, 32])
-def test_an_mp4_has_a_frame_for_the_start_and_one_a_step_also_with_odd_sides(tmp_path, layout, recording, tile_size):
+def test_an_mp4_has_a_frame_for_the_start_and_one_a_step_also_with_odd_sides(
+    tmp_path, layout, recording, tile_size
+):
     path = tmp_path / "made" / "episode.mp4"
-    render.save_mp4(render.render_episode(layout, recording, tile_size=tile_size), path, steps_per_second=4)
+    render.save_mp4(
+        render.render_episode(layout, recording, tile_size=tile_size), path, steps_per_second=4
+    )
     frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
     assert frames == STEPS + 1
     assert seconds == pytest.approx(frames / 4, abs=0.01)

@@ -105,7 +105,13 @@ def test_an_ingredient_goes_into_a_pot_that_has_room(contents, item, layout):
 @pytest.mark.parametrize("item", INGREDIENTS)
 @pytest.mark.parametrize(
     ("layout", "contents", "ticks"),
-    [(ROOM, "ooo", 3), (ROOM, "ooo", 20), (MANUAL, "ooo", -1), (MANUAL, "oo", 2), (MANUAL, "oo", 5)],
+    [
+        (ROOM, "ooo", 3),
+        (ROOM, "ooo", 20),
+        (MANUAL, "ooo", -1),
+        (MANUAL, "oo", 2),
+        (MANUAL, "oo", 5),
+    ],
 )
 def test_a_full_or_cooking_or_ready_pot_takes_no_ingredient(layout, contents, ticks, item):
     after = use(AT_POT, item, [[*POT, contents, ticks]], layout=layout)
@@ -114,7 +120,8 @@ def test_a_full_or_cooking_or_ready_pot_takes_no_ingredient(layout, contents, ti
 
 
 @pytest.mark.parametrize(
-    ("layout", "contents", "time"), [(ROOM, "ooo", 20), (ROOM, "ttt", 10), (ROOM, "oot", 20), (MANUAL, "oo", 5)]
+    ("layout", "contents", "time"),
+    [(ROOM, "ooo", 20), (ROOM, "ttt", 10), (ROOM, "oot", 20), (MANUAL, "oo", 5)],
 )
 def test_a_dish_plates_a_ready_soup_and_empties_the_pot(layout, contents, time):
     after = use(AT_POT, "dish", [[*POT, contents, time]], layout=layout)
@@ -141,7 +148,9 @@ def test_a_dish_gets_nothing_from_an_empty_pot():
     assert (after.held, after.pots, after.events) == (["dish"], [], set())
 
 
-@pytest.mark.parametrize(("contents", "ticks", "later"), [("oo", -1, -1), ("ooo", 5, 6), ("ooo", 20, 20)])
+@pytest.mark.parametrize(
+    ("contents", "ticks", "later"), [("oo", -1, -1), ("ooo", 5, 6), ("ooo", 20, 20)]
+)
 def test_an_empty_hand_changes_no_pot_that_cooks_by_itself(contents, ticks, later):
     after = use(AT_POT, None, [[*POT, contents, ticks]])
     assert (after.held, after.pots, after.events) == ([None], [[*POT, contents, later]], set())
@@ -166,7 +175,14 @@ def test_an_empty_pot_cannot_be_lit():
 
 @pytest.mark.parametrize(
     ("layout", "soup", "value"),
-    [(ROOM, "ooo", 20), (ROOM, "ttt", 15), (ROOM, "oot", 0), (MANUAL, "oo", 7), (MANUAL, "t", 0), (MANUAL, "ooo", 20)],
+    [
+        (ROOM, "ooo", 20),
+        (ROOM, "ttt", 15),
+        (ROOM, "oot", 0),
+        (MANUAL, "oo", 7),
+        (MANUAL, "t", 0),
+        (MANUAL, "ooo", 20),
+    ],
 )
 def test_a_soup_is_delivered_and_pays_its_order_or_nothing(layout, soup, value):
     after = use(AT_SERVING, f"soup:{soup}", layout=layout)
@@ -205,7 +221,13 @@ def test_an_interact_uses_what_a_chef_faced_before_the_step():
 
 @pytest.mark.parametrize(
     ("action", "later"),
-    [(NORTH, [2, 1, "N"]), (SOUTH, [2, 2, "S"]), (EAST, [3, 2, "E"]), (WEST, [1, 2, "W"]), (STAY, [2, 2, "S"])],
+    [
+        (NORTH, [2, 1, "N"]),
+        (SOUTH, [2, 2, "S"]),
+        (EAST, [3, 2, "E"]),
+        (WEST, [1, 2, "W"]),
+        (STAY, [2, 2, "S"]),
+    ],
 )
 def test_a_chef_walks_over_free_floor_and_turns_where_it_goes(action, later):
     after = play([action, STAY], [[2, 2, "S", "dish"], [4, 1, "N", None]])
@@ -242,8 +264,12 @@ def _places(chefs):
     return " ".join(f"{x}{y}{facing}" for x, y, facing, _ in chefs)
 
 
-@pytest.mark.parametrize(("contents", "item", "time"), [("oo", "onion", 20), ("tt", "tomato", 10), ("ot", "onion", 20)])
-def test_a_soup_is_first_plated_as_many_steps_after_its_third_item_as_it_cooks(contents, item, time):
+@pytest.mark.parametrize(
+    ("contents", "item", "time"), [("oo", "onion", 20), ("tt", "tomato", 10), ("ot", "onion", 20)]
+)
+def test_a_soup_is_first_plated_as_many_steps_after_its_third_item_as_it_cooks(
+    contents, item, time
+):
     chefs = [[*AT_POT, item], [3, 2, "N", None]]
     after = play([USE, STAY], chefs, [[*POT, contents, -1]])
     filled = "".join(sorted(contents + item[0]))
@@ -271,7 +297,9 @@ def test_a_soup_lit_by_hand_is_first_plated_as_many_steps_later_as_it_cooks():
         after = play([USE, STAY], [[*AT_POT, "dish"], ASIDE[0]], pots, layout=MANUAL)
         assert after.held[0] == "dish"
         pots = after.pots
-    assert play([USE, STAY], [[*AT_POT, "dish"], ASIDE[0]], pots, layout=MANUAL).held[0] == "soup:oo"
+    assert (
+        play([USE, STAY], [[*AT_POT, "dish"], ASIDE[0]], pots, layout=MANUAL).held[0] == "soup:oo"
+    )
 
 
 FACING_ROOMS = layouts.get("distant_tomato")

@@ -50,7 +50,11 @@ def test_json_holds_numbers_cells_and_items_as_the_rules_use_them():
 
 
 def test_pots_and_counters_are_written_sorted_by_column_then_row_and_contents_by_letter():
-    shuffled = {**STATE, "pots": [[3, 0, "o", -1], [1, 0, "tot", 10]], "counters": STATE["counters"][::-1]}
+    shuffled = {
+        **STATE,
+        "pots": [[3, 0, "o", -1], [1, 0, "tot", 10]],
+        "counters": STATE["counters"][::-1],
+    }
     assert to_json(LAYOUT, from_json(LAYOUT, shuffled)) == STATE
 
 
@@ -88,15 +92,27 @@ def test_a_kitchen_is_drawn_four_characters_a_cell():
 NO_FLOOR = "; floor cells of many_orders: (1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (1, 3), (2, 3), (3, 3)"
 FAULTS = {
     "a list": ([], "a state is []; it takes an object with chefs, pots, counters and t"),
-    "an unknown key": ({**STATE, "time": 3}, "unknown key 'time'; allowed: chefs, pots, counters, t"),
+    "an unknown key": (
+        {**STATE, "time": 3},
+        "unknown key 'time'; allowed: chefs, pots, counters, t",
+    ),
     "no chefs": (without("chefs"), "chefs is None; it takes a list"),
-    "three chefs": ({**STATE, "chefs": [*STATE["chefs"], [2, 3, "N", None]]}, "3 chefs; a kitchen has 2"),
+    "three chefs": (
+        {**STATE, "chefs": [*STATE["chefs"], [2, 3, "N", None]]},
+        "3 chefs; a kitchen has 2",
+    ),
     "a short chef": (
         {**STATE, "chefs": [[1, 1, "N"], [2, 2, "N", None]]},
         "a chef is [1, 1, 'N']; it takes [x, y, facing, held]",
     ),
-    "a chef in a wall": ({**STATE, "chefs": [[0, 0, "N", None], STATE["chefs"][1]]}, f"no floor at (0, 0){NO_FLOOR}"),
-    "a chef outside": ({**STATE, "chefs": [[1, -4, "N", None], STATE["chefs"][1]]}, f"no floor at (1, -4){NO_FLOOR}"),
+    "a chef in a wall": (
+        {**STATE, "chefs": [[0, 0, "N", None], STATE["chefs"][1]]},
+        f"no floor at (0, 0){NO_FLOOR}",
+    ),
+    "a chef outside": (
+        {**STATE, "chefs": [[1, -4, "N", None], STATE["chefs"][1]]},
+        f"no floor at (1, -4){NO_FLOOR}",
+    ),
     "a chef between cells": (
         {**STATE, "chefs": [[1.0, 1, "N", None], STATE["chefs"][1]]},
         f"no floor at (1.0, 1){NO_FLOOR}",
@@ -121,7 +137,10 @@ FAULTS = {
         {**STATE, "counters": [[1, 4, "soup:oo"]]},
         "'soup:oo' cannot be cooked here; soups of this kitchen have 3 items",
     ),
-    "an overfull pot": ({**STATE, "pots": [[1, 0, "oooo", 3]]}, "contents 'oooo'; allowed: 1 to 3 letters o or t"),
+    "an overfull pot": (
+        {**STATE, "pots": [[1, 0, "oooo", 3]]},
+        "contents 'oooo'; allowed: 1 to 3 letters o or t",
+    ),
     "a pot elsewhere": (
         {**STATE, "pots": [[1, 1, "o", -1]]},
         "no pot at (1, 1); pot cells of many_orders: (1, 0), (2, 0), (3, 0)",
@@ -155,8 +174,14 @@ FAULTS = {
         "unknown item None; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)",
     ),
     "after the end": ({**STATE, "t": 401}, "t is 401; it takes a whole number from 0 to 400"),
-    "a time that is true": ({**STATE, "t": True}, "t is True; it takes a whole number from 0 to 400"),
-    "a huge time": ({**STATE, "t": 10**5000}, "t is a huge int; it takes a whole number from 0 to 400"),
+    "a time that is true": (
+        {**STATE, "t": True},
+        "t is True; it takes a whole number from 0 to 400",
+    ),
+    "a huge time": (
+        {**STATE, "t": 10**5000},
+        "t is a huge int; it takes a whole number from 0 to 400",
+    ),
 }
 
 

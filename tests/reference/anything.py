@@ -16,8 +16,8 @@ _PLAIN = ("onion", "tomato", "dish")
 def random_state(layout: Layout, rng: np.random.Generator) -> dict:
     """A state in JSON with everything at random; each kind of tile is faced equally often."""
     clutter = rng.random() ** 2
-    counters = [[*layout.place(cell), _item(layout, rng)] for cell in layout.counter_cells if rng.random() < clutter]
-    pots = [[*layout.place(cell), *_pot(layout, rng)] for cell in layout.pot_cells if rng.random() < 0.8]
+    counters = [[*layout.position(cell), _item(layout, rng)] for cell in layout.counter_cells if rng.random() < clutter]
+    pots = [[*layout.position(cell), *_pot(layout, rng)] for cell in layout.pot_cells if rng.random() < 0.8]
     return {
         "chefs": _chefs(layout, rng),
         "pots": sorted(pots),
@@ -44,7 +44,7 @@ def _standings(layout: Layout) -> list[list[tuple[int, str]]]:
     facing: dict[Tile, list[tuple[int, str]]] = {}
     for cell in layout.floor_cells.tolist():
         for direction in Direction:
-            tile = layout.tile(layout.place(cell + int(layout.steps[direction])))
+            tile = layout.tile(layout.position(cell + int(layout.steps[direction])))
             facing.setdefault(tile, []).append((cell, "NSEW"[direction]))
     return list(facing.values())
 
@@ -57,7 +57,7 @@ def _chefs(layout: Layout, rng: np.random.Generator) -> list[list]:
         if first != second:
             break
     hands = [None if rng.random() < 0.4 else _item(layout, rng) for _ in range(2)]
-    return [[*layout.place(first), looks_first, hands[0]], [*layout.place(second), looks_second, hands[1]]]
+    return [[*layout.position(first), looks_first, hands[0]], [*layout.position(second), looks_second, hands[1]]]
 
 
 def _item(layout: Layout, rng: np.random.Generator) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cochef.kitchen.constants import SEATS, Cooking
 from cochef.kitchen.events import Event
-from cochef.kitchen.layout import Layout, Place
+from cochef.kitchen.layout import Layout, Position
 
 
 def _import_reference() -> tuple[ModuleType, ModuleType, ModuleType]:
@@ -172,7 +172,7 @@ class Engine:
         """What hands, pots and counters hold when it is this seat's turn to interact."""
         return state if seat == 0 else self._transition(state, (actions[0], _STAY))[0]
 
-    def _tomato_placement(self, before: ReferenceState, pot: Place, logged: list[str]):
+    def _tomato_placement(self, before: ReferenceState, pot: Position, logged: list[str]):
         if not before.has_object(pot):
             yield Event.TOMATO_IN_EMPTY_POT
         elif "optimal_tomato_potting" in logged:
@@ -218,12 +218,12 @@ def _name(thing) -> str | None:
     return f"soup:{_letters(thing)}" if thing.name == "soup" else thing.name
 
 
-def _soup(place: Place, contents: str, ticks: int, finished: bool = False):
+def _soup(place: Position, contents: str, ticks: int, finished: bool = False):
     onions, tomatoes = contents.count("o"), contents.count("t")
     return _mdp.SoupState.get_soup(place, onions, tomatoes, cooking_tick=ticks, finished=finished)
 
 
-def _thing(place: Place, name: str):
+def _thing(place: Position, name: str):
     if name.startswith("soup:"):
         return _soup(place, name.removeprefix("soup:"), -1, finished=True)
     return _mdp.ObjectState(name, place)

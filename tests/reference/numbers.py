@@ -34,8 +34,8 @@ class Numbering:
 
     def __init__(self, layout: Layout):
         self._width = layout.width
-        self._pots = {layout.place(cell): index for index, cell in enumerate(layout.pot_cells)}
-        self._counters = {layout.place(cell): index for index, cell in enumerate(layout.counter_cells)}
+        self._pots = {layout.position(cell): index for index, cell in enumerate(layout.pot_cells)}
+        self._counters = {layout.position(cell): index for index, cell in enumerate(layout.counter_cells)}
 
     def row(self, data: dict) -> list[int]:
         """The row of a state in JSON."""

@@ -1,7 +1,8 @@
 """Using what stands in front of a chef: one function per kind of station.
 
-Each takes the item in the chef's hand, changes it and the station if the rules allow, and says which events
-that brought about. A chef that does not interact faces NOWHERE, which no station matches.
+Each function takes the item in the chef's hand and gives the item afterwards, with the station's
+new contents and a flag for every event. A station that the chef does not face changes nothing. A
+chef that does not interact faces NOWHERE, which no station matches.
 """
 
 from collections.abc import Mapping
@@ -21,18 +22,18 @@ NOWHERE = -1
 
 Hand = Int[Array, ""]
 Cell = Int[Array, ""]
-Happened = Mapping[Event, Bool[Array, ""]]
+EventFlags = Mapping[Event, Bool[Array, ""]]  # which events a chef's interact brought about
 
 
 def use_counter(
     layout: Layout, front: Cell, hand: Hand, counters: Int[Array, " counters"]
-) -> tuple[Hand, Int[Array, " counters"], Happened]:
-    """Put down on an empty counter, or take with an empty hand what lies there: either way the two swap."""
+) -> tuple[Hand, Int[Array, " counters"], EventFlags]:
+    """Put down on an empty counter, or take what lies there: hand and counter swap their items."""
     here = jnp.asarray(layout.counter_cells) == front
     lying = jnp.sum(jnp.where(here, counters, Item.NOTHING))
     put = here.any() & (hand != Item.NOTHING) & (lying == Item.NOTHING)
     take = (hand == Item.NOTHING) & (lying != Item.NOTHING)
-    happened = {
+    events = {
         Event.PUT_ONION_ON_COUNTER: put & (hand == Item.ONION),
         Event.PUT_TOMATO_ON_COUNTER: put & (hand == Item.TOMATO),
         Event.PUT_DISH_ON_COUNTER: put & (hand == Item.DISH),
@@ -42,31 +43,29 @@ def use_counter(
         Event.PICKUP_DISH_FROM_COUNTER: take & (lying == Item.DISH),
         Event.PICKUP_SOUP_FROM_COUNTER: take & is_soup(lying),
     }
-    return (
-        jnp.where(put | take, lying, hand),
-        jnp.where(here & (put | take), hand, counters),
-        happened,
-    )
+    swaps = put | take
+    return jnp.where(swaps, lying, hand), jnp.where(here & swaps, hand, counters), events
 
 
-def use_dispenser(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, Happened]:
+def use_dispenser(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, EventFlags]:
     """Take with an empty hand what the dispenser gives."""
     offered = jnp.where(front == NOWHERE, Item.NOTHING, jnp.asarray(layout.dispensed)[front])
     taken = jnp.where(hand == Item.NOTHING, offered, Item.NOTHING)
-    happened = {
+    events = {
         Event.PICKUP_ONION_FROM_DISPENSER: taken == Item.ONION,
         Event.PICKUP_TOMATO_FROM_DISPENSER: taken == Item.TOMATO,
         Event.PICKUP_DISH_FROM_DISPENSER: taken == Item.DISH,
     }
-    return jnp.where(taken != Item.NOTHING, taken, hand), happened
+    return jnp.where(taken != Item.NOTHING, taken, hand), events
 
 
-def use_pot(layout: Layout, front: Cell, hand: Hand, pots: Pot) -> tuple[Hand, Pot, Happened]:
+def use_pot(layout: Layout, front: Cell, hand: Hand, pots: Pot) -> tuple[Hand, Pot, EventFlags]:
     """Add an ingredient, plate a ready soup, or (manual cooking, empty hand) start the fire."""
     here = jnp.asarray(layout.pot_cells) == front
     old = jnp.sum(jnp.where(here[:, None], pots.contents, 0), axis=0)
     ticks = jnp.max(jnp.where(here, pots.ticks, -1))
-    items, idle = old.sum(), here.any() & (ticks < 0)
+    items = old.sum()
+    idle = here.any() & (ticks < 0)
 
     adding = jnp.stack([hand == Item.ONION, hand == Item.TOMATO])
     adds = idle & adding.any() & (items < POT_CAPACITY)
@@ -80,11 +79,8 @@ def use_pot(layout: Layout, front: Cell, hand: Hand, pots: Pot) -> tuple[Hand, P
     contents = jnp.where(here[:, None], jnp.where(plates, 0, new), pots.contents)
     ticks = jnp.where(here, jnp.where(plates, -1, jnp.where(starts, 0, ticks)), pots.ticks)
     hand = jnp.where(adds, Item.NOTHING, jnp.where(plates, soup(old), hand))
-    return (
-        hand,
-        Pot(contents, ticks),
-        {Event.SOUP_PICKUP: plates, **_placement(layout, adds, adding, old, new)},
-    )
+    events = {Event.SOUP_PICKUP: plates, **_placement(layout, adds, adding, old, new)}
+    return hand, Pot(contents, ticks), events
 
 
 def _placement(
@@ -93,12 +89,15 @@ def _placement(
     adding: Bool[Array, "2"],
     old: Int[Array, "2"],
     new: Int[Array, "2"],
-) -> Happened:
+) -> EventFlags:
     """What a placement did to the best order that the pot can still become."""
     reachable = recipes.reachable_values(layout)
-    before, after = lookup(reachable, old), lookup(reachable, new)
-    onion, tomato = adds & adding[0], adds & adding[1]
-    optimal, empty = after == before, old.sum() == 0
+    before = lookup(reachable, old)
+    after = lookup(reachable, new)
+    onion = adds & adding[0]
+    tomato = adds & adding[1]
+    optimal = after == before
+    empty = old.sum() == 0
     return {
         Event.PLACEMENT_IN_POT: adds,
         Event.VIABLE_PLACEMENT: adds & (after > 0),
@@ -112,8 +111,10 @@ def _placement(
     }
 
 
-def use_serving(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, Float[Array, ""], Happened]:
-    """Hand out a soup; it pays its order's value, or nothing."""
+def use_serving(
+    layout: Layout, front: Cell, hand: Hand
+) -> tuple[Hand, Float[Array, ""], EventFlags]:
+    """Serve a soup; it pays its order's value, or nothing without such an order."""
     serves = (jnp.asarray(layout.serving_cells) == front).any() & is_soup(hand)
     pay = jnp.where(serves, lookup(recipes.values(layout), ingredients_of(hand)), 0.0)
     return jnp.where(serves, Item.NOTHING, hand), pay, {Event.DELIVERY: serves}

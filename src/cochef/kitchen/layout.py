@@ -1,4 +1,4 @@
-"""A kitchen's fixed part: its grid, its orders, and the lookup tables that the rules read."""
+"""A layout: the fixed part of a kitchen, its grid and orders, and lookup tables for the rules."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ DEFAULT_HORIZON = 400
 UNLISTED_COOKING_TIME = 20  # of a soup that no order asks for
 
 Contents = tuple[int, int]  # onions, tomatoes
-Place = tuple[int, int]  # x, y
+Position = tuple[int, int]  # x, y
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Layout:
-    """A kitchen. Hashable, so that compiled programs can be specialised to it.
+    """A layout; hashable, so that compiled programs can be specialised to it.
 
-    A cell is numbered y * width + x. Tables are numpy arrays that a compiled program holds as constants.
+    A cell is numbered y * width + x. Tables are numpy arrays, constants in compiled programs.
     """
 
     name: str
     rows: tuple[str, ...]
-    starts: tuple[Place, Place]
+    starts: tuple[Position, Position]
     orders: tuple[Order, ...]
     cooking: Cooking = Cooking.AUTOMATIC
     horizon: int = DEFAULT_HORIZON
@@ -52,7 +52,7 @@ class Layout:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for two layouts only if they are the same game, whatever its name and however long it lasts."""
+        """A checksum of the game's rules; name and horizon are not in it."""
         rules = (self.rows, self.starts, sorted(map(astuple, self.orders)), self.cooking.value)
         return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
@@ -61,36 +61,44 @@ class Layout:
         """Whether an order asks for tomatoes."""
         return any(order.contents[1] for order in self.orders)
 
-    def cell(self, place: Place) -> int:
-        """The number of the cell at (x, y)."""
-        return place[1] * self.width + place[0]
+    @property
+    def rows_with_starts(self) -> list[str]:
+        """The rows with '1' and '2' where the chefs begin, as in a layout file."""
+        rows = [list(row) for row in self.rows]
+        for seat, (x, y) in enumerate(self.starts):
+            rows[y][x] = str(seat + 1)
+        return ["".join(row) for row in rows]
 
-    def place(self, cell: SupportsInt) -> Place:
+    def cell(self, position: Position) -> int:
+        """The number of the cell at (x, y)."""
+        x, y = position
+        return y * self.width + x
+
+    def position(self, cell: SupportsInt) -> Position:
         """The (x, y) of a cell."""
         return int(cell) % self.width, int(cell) // self.width
 
-    def tile(self, place: Place) -> Tile:
+    def tile(self, position: Position) -> Tile:
         """What stands at (x, y)."""
-        return Tile(self.rows[place[1]][place[0]])
+        x, y = position
+        return Tile(self.rows[y][x])
 
     def cells_of(self, *tiles: Tile) -> np.ndarray:
         """The cells of some kinds of tile, row by row."""
         letters = {tile.value for tile in tiles}
-        return np.array(
-            [cell for cell, letter in enumerate("".join(self.rows)) if letter in letters], np.int32
-        )
+        grid = "".join(self.rows)
+        return np.array([cell for cell, letter in enumerate(grid) if letter in letters], np.int32)
 
     @cached_property
     def start_cells(self) -> np.ndarray:
         """Where the two chefs begin."""
-        return np.array([self.cell(place) for place in self.starts], np.int32)
+        return np.array([self.cell(position) for position in self.starts], np.int32)
 
     @cached_property
     def steps(self) -> np.ndarray:
         """What a step in each direction adds to a cell's number."""
-        return np.array(
-            [dx + dy * self.width for dx, dy in (d.offset for d in Direction)], np.int32
-        )
+        offsets = [direction.offset for direction in Direction]
+        return np.array([dx + dy * self.width for dx, dy in offsets], np.int32)
 
     @cached_property
     def is_floor(self) -> np.ndarray:
@@ -105,10 +113,12 @@ class Layout:
     @cached_property
     def reachable_by(self) -> tuple[frozenset[int], frozenset[int]]:
         """Per seat: the floor cells its chef can walk to, the other chef ignored."""
-        return self._walk_from(int(self.start_cells[0])), self._walk_from(int(self.start_cells[1]))
+        first, second = self.start_cells
+        return self._reachable_from(int(first)), self._reachable_from(int(second))
 
-    def _walk_from(self, start: int) -> frozenset[int]:
-        seen, frontier = {start}, [start]
+    def _reachable_from(self, start: int) -> frozenset[int]:
+        seen = {start}
+        frontier = [start]
         while frontier:
             here = frontier.pop()
             ahead = {here + int(step) for step in self.steps}
@@ -120,8 +130,8 @@ class Layout:
     @cached_property
     def touchable(self) -> frozenset[int]:
         """The cells that at least one chef can stand on or face."""
-        walked = self.reachable_by[0] | self.reachable_by[1]
-        return walked | {cell + int(step) for cell in walked for step in self.steps}
+        reachable = self.reachable_by[0] | self.reachable_by[1]
+        return reachable | {cell + int(step) for cell in reachable for step in self.steps}
 
     @cached_property
     def pot_cells(self) -> np.ndarray:
@@ -135,19 +145,17 @@ class Layout:
 
     @cached_property
     def counter_cells(self) -> np.ndarray:
-        """The counters that a chef can face, row by row; nothing can ever lie on the others."""
-        return np.array(
-            [cell for cell in self.cells_of(Tile.COUNTER) if int(cell) in self.touchable], np.int32
-        )
+        """The counters that a chef can face, row by row; nothing ever lies on the others."""
+        counters = self.cells_of(Tile.COUNTER)
+        return np.array([cell for cell in counters if int(cell) in self.touchable], np.int32)
 
     @cached_property
     def dispensed(self) -> np.ndarray:
         """Per cell: the item its dispenser gives, or NOTHING."""
         gives = {
-            Tile.ONION_DISPENSER: Item.ONION,
-            Tile.TOMATO_DISPENSER: Item.TOMATO,
-            Tile.DISH_DISPENSER: Item.DISH,
+            Tile.ONION_DISPENSER.value: Item.ONION,
+            Tile.TOMATO_DISPENSER.value: Item.TOMATO,
+            Tile.DISH_DISPENSER.value: Item.DISH,
         }
-        return np.array(
-            [gives.get(Tile(letter), Item.NOTHING) for letter in "".join(self.rows)], np.int32
-        )
+        grid = "".join(self.rows)
+        return np.array([gives.get(letter, Item.NOTHING) for letter in grid], np.int32)

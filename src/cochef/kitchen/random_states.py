@@ -1,4 +1,7 @@
-"""Kitchens in the middle of things: random states from which learners get to know what ordinary play rarely reaches."""
+"""Random states in the middle of an episode, which ordinary play rarely reaches.
+
+Learners that begin some episodes there explore more of the game.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -13,29 +16,27 @@ from cochef.kitchen.state import Chef, Pot, State, start
 
 
 def random_state(layout: Layout, key: Key[Array, ""]) -> State:
-    """Chefs anywhere they can get to, with anything in hand; pots empty, begun, cooking or ready; counters empty."""
-    first, pots = start(layout), len(layout.pot_cells)
-    chance = jax.random.bits(key, (3 * SEATS + 2 * pots,))
-    where, facing, hands, fillings, cooked = jnp.split(
-        chance, np.cumsum([SEATS, SEATS, SEATS, pots])
-    )
-    cells = jnp.stack(
-        [_pick(sorted(layout.reachable_by[seat]), where[seat]) for seat in range(SEATS)]
-    )
-    meet = cells[0] == cells[1]
+    """Draw where chefs stand, what they hold, and how far pots are; counters are empty."""
+    first = start(layout)
+    pots = len(layout.pot_cells)
+    bits = jax.random.bits(key, (3 * SEATS + 2 * pots,))
+    sizes = np.cumsum([SEATS, SEATS, SEATS, pots])
+    where, facing, hands, fillings, cooked = jnp.split(bits, sizes)
+
+    drawn = [_pick(sorted(layout.reachable_by[seat]), where[seat]) for seat in range(SEATS)]
+    cells = jnp.stack(drawn)
+    # Two chefs cannot share a cell: if they would, both stand where episodes begin.
+    cells = jnp.where(cells[0] == cells[1], first.chefs.cell, cells)
+
     contents = _pick(_fillings(layout), fillings)
-    full = (
-        (contents[:, None] == jnp.asarray([order.contents for order in layout.orders]))
-        .all(axis=-1)
-        .any(axis=-1)
-    )
+    ordered = jnp.asarray([order.contents for order in layout.orders])
+    full = (contents[:, None] == ordered).all(axis=-1).any(axis=-1)
     lit = full & ((layout.cooking is Cooking.AUTOMATIC) | (cooked % 2 == 0))
-    ticks = jnp.where(
-        lit, cooked // 2 % (cooking_time(layout, contents) + 1).astype(jnp.uint32), -1
-    )
+    time_choices = (cooking_time(layout, contents) + 1).astype(jnp.uint32)
+    ticks = jnp.where(lit, cooked // 2 % time_choices, -1)
     return State(
         chefs=Chef(
-            cell=jnp.where(meet, first.chefs.cell, cells),
+            cell=cells,
             facing=(facing % len(Direction)).astype(jnp.int32),
             held=_pick(_hands(layout), hands),
         ),
@@ -45,20 +46,18 @@ def random_state(layout: Layout, key: Key[Array, ""]) -> State:
     )
 
 
-def _pick(choices: list, chance: UInt32[Array, "*many"]) -> Int[Array, "*many_rest"]:
-    return jnp.asarray(choices, jnp.int32)[chance % len(choices)]
+def _pick(choices: list, bits: UInt32[Array, "*many"]) -> Int[Array, "*many_rest"]:
+    """One of the choices for each of the random words."""
+    return jnp.asarray(choices, jnp.int32)[bits % len(choices)]
 
 
 def _hands(layout: Layout) -> list[int]:
-    """What a hand may hold: nothing, what dispensers give, and what is ordered, all about as often."""
+    """What a hand may hold: nothing, a dispensed item, or an ordered soup, about as often."""
     given = sorted({int(item) for item in layout.dispensed if item != Item.NOTHING})
     with jax.ensure_compile_time_eval():
         soups = [int(soup(jnp.array(order.contents))) for order in layout.orders]
-    return (
-        [int(Item.NOTHING)] * len(given)
-        + given
-        + [soups[number % len(soups)] for number in range(len(given))]
-    )
+    repeated_soups = [soups[number % len(soups)] for number in range(len(given))]
+    return [int(Item.NOTHING)] * len(given) + given + repeated_soups
 
 
 def _fillings(layout: Layout) -> list[tuple[int, int]]:

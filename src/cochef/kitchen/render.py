@@ -23,7 +23,7 @@ from cochef.kitchen import recipes, sprites
 from cochef.kitchen.canvas import font
 from cochef.kitchen.constants import SEATS, Action, Direction, Tile
 from cochef.kitchen.dynamics import Outcome
-from cochef.kitchen.layout import Layout, Place
+from cochef.kitchen.layout import Layout, Position
 from cochef.kitchen.state import State
 from cochef.kitchen.text import letters, to_json
 
@@ -157,7 +157,7 @@ class _Plan:
         return (self.width - gap) // (self.order_width + gap)
 
     @cached_property
-    def kitchen(self) -> Place:
+    def kitchen(self) -> Position:
         """The top left corner of the kitchen."""
         rows = -(-len(self.layout.orders) // self.orders_in_a_row)
         return (self.width - self.layout.width * self.tile) // 2, self.part(0.9 + 0.62 * rows)
@@ -168,15 +168,15 @@ class _Plan:
         return self.kitchen[1] + self.layout.height * self.tile
 
     @cached_property
-    def size(self) -> Place:
+    def size(self) -> Position:
         """Width and height of the picture."""
         return self.width, self.below + self.part(1.1)
 
-    def corner(self, place: Place) -> Place:
+    def corner(self, place: Position) -> Position:
         """The top left corner of a cell."""
         return self.kitchen[0] + place[0] * self.tile, self.kitchen[1] + place[1] * self.tile
 
-    def middle(self, place: Place, lift: float = 0.0) -> Place:
+    def middle(self, place: Position, lift: float = 0.0) -> Position:
         """The middle of a cell, or a little above it."""
         x, y = self.corner(place)
         return x + self.tile // 2, y + self.tile // 2 - self.part(lift)
@@ -199,7 +199,7 @@ def render_empty(layout: Layout, tile_size: int) -> Image.Image:
     """The bare kitchen: its floor and stations, without pots and panels."""
     picture = Image.new("RGB", (layout.width * tile_size, layout.height * tile_size), _WALL)
     for cell in range(layout.width * layout.height):
-        x, y = place = layout.place(cell)
+        x, y = place = layout.position(cell)
         open_sides = "".join(side.name[0] for side in Direction if _is_open(layout, place, side))
         if layout.tile(place) is Tile.FLOOR:
             tile = sprites.floor(sum(place) % 2, "N" not in open_sides, tile_size)
@@ -242,7 +242,7 @@ def _background(plan: _Plan) -> Image.Image:
     return picture
 
 
-def _is_open(layout: Layout, place: Place, side: Direction) -> bool:
+def _is_open(layout: Layout, place: Position, side: Direction) -> bool:
     """Whether floor or the outside lies on this side of a cell."""
     x, y = place[0] + side.offset[0], place[1] + side.offset[1]
     return (
@@ -274,12 +274,12 @@ def _draw_pots(picture: Image.Image, plan: _Plan, pots: list[list]) -> None:
     shown = {(x, y): (contents, ticks) for x, y, contents, ticks in pots}
     times = recipes.cooking_times(plan.layout)
     for cell in plan.layout.pot_cells:
-        contents, ticks = shown.get(plan.layout.place(cell), ("", -1))
+        contents, ticks = shown.get(plan.layout.position(cell), ("", -1))
         time = int(times[contents.count("o"), contents.count("t")])
         _paste(
             picture,
             sprites.pot(contents, ticks, time, plan.tile),
-            plan.middle(plan.layout.place(cell)),
+            plan.middle(plan.layout.position(cell)),
         )
 
 
@@ -334,7 +334,7 @@ def _shortened(words: str, width: int, height: int) -> str:
     return next((short for short in fitting if font(height).getlength(short) <= width), "")
 
 
-def _paste(picture: Image.Image, sprite: Image.Image, middle: Place) -> None:
+def _paste(picture: Image.Image, sprite: Image.Image, middle: Position) -> None:
     """Lay a sprite on the picture, its middle there."""
     picture.paste(sprite, (middle[0] - sprite.width // 2, middle[1] - sprite.height // 2), sprite)
 

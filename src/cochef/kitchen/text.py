@@ -19,7 +19,7 @@ from cochef.errors import InputError, shown
 from cochef.kitchen import recipes
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Item
 from cochef.kitchen.events import Event
-from cochef.kitchen.layout import Layout, Place
+from cochef.kitchen.layout import Layout, Position
 from cochef.kitchen.state import Chef, Pot, State
 
 _FACINGS = "NSEW"
@@ -77,16 +77,16 @@ def _table(
 ) -> dict[str, Any]:
     """The leaves of a state, in order, as JSON."""
     chefs = [
-        [*layout.place(cell), _FACINGS[facing], item_name(held)]
+        [*layout.position(cell), _FACINGS[facing], item_name(held)]
         for cell, facing, held in zip(cells, facings, hands, strict=True)
     ]
     pots = [
-        [*layout.place(cell), letters(*filling), since]
+        [*layout.position(cell), letters(*filling), since]
         for cell, filling, since in zip(layout.pot_cells, contents, ticks, strict=True)
         if any(filling)
     ]
     lying = [
-        [*layout.place(cell), item_name(item)]
+        [*layout.position(cell), item_name(item)]
         for cell, item in zip(layout.counter_cells, counters, strict=True)
         if item != Item.NOTHING
     ]
@@ -125,7 +125,7 @@ def _chefs(layout: Layout, rows: object) -> Chef:
         hands.append(Item.NOTHING if held is None else _item(layout, held))
     if cells[0] == cells[1]:
         raise StateError(
-            f"both chefs stand at {layout.place(cells[0])}; each needs a cell of its own"
+            f"both chefs stand at {layout.position(cells[0])}; each needs a cell of its own"
         )
     return Chef(*(jnp.asarray(column, jnp.int32) for column in (cells, facings, hands)))
 
@@ -200,7 +200,7 @@ def _cell(layout: Layout, place: tuple[object, object], cells: np.ndarray, kind:
         cell = layout.cell((x, y))
         if cell in cells:
             return cell
-    places = ", ".join(str(layout.place(cell)) for cell in cells)
+    places = ", ".join(str(layout.position(cell)) for cell in cells)
     raise StateError(f"no {kind} at {shown(place)}; {kind} cells of {layout.name}: {places}")
 
 
@@ -228,7 +228,7 @@ def _row(row: object, length: int, what: str, form: str) -> list[Any]:
 def draw(layout: Layout, state: State) -> str:
     """The kitchen as text: four characters a cell, chefs as number, arrow and what they hold."""
     data = to_json(layout, state)
-    marks: dict[Place, str] = {}
+    marks: dict[Position, str] = {}
     for seat, (x, y, facing, held) in enumerate(data["chefs"]):
         marks[x, y] = f"{seat + 1}{_ARROWS[_FACINGS.index(facing)]}{_short(held)}"
     for x, y, contents, ticks in data["pots"]:

@@ -12,14 +12,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
+from cochef import validation
+from cochef.adapters.common import CHEFS, OBSERVATIONS, Layoutlike, bounds, observe, to_layout
 from cochef.kitchen import dynamics
-from cochef.kitchen.adapters.game import CHEFS, Layoutlike, bounds, observe, to_layout, to_view
 from cochef.kitchen.constants import Action
 from cochef.kitchen.state import State, start
 
-Views = dict[str, Shaped[Array, "..."]]
-Step = tuple[
-    Views,
+Observations = dict[str, Shaped[Array, "..."]]
+# JaxMARL fixes the order: observations, state, rewards, dones, infos.
+_StepResult = tuple[
+    Observations,
     State,
     dict[str, Float[Array, ""]],
     dict[str, Bool[Array, ""]],
@@ -69,18 +71,18 @@ class Box:
 class MultiAgentKitchen:
     """Two chefs, `chef_0` and `chef_1`, share the task reward.
 
-    JaxMARL knows only one kind of end, so `dones` are true at the horizon; `truncated` in the infos says that it
-    was no end of the task. The infos also hold, with an axis over chefs, `own_reward` and `events` (one entry per
-    `Event`).
+    JaxMARL knows only one kind of end, so `dones` are true at the horizon; `truncated` in the infos
+    says that it was no end of the task. The infos also hold, with an axis over chefs, `own_reward`
+    and `events` (one entry per `Event`).
     """
 
     name = "cochef_kitchen"
 
     def __init__(self, layout: Layoutlike, observation: str = "compact") -> None:
-        """A kitchen by name or layout; `observation` is grid, compact or features."""
+        """A layout or its name; `observation` is grid, compact or features."""
         self.layout = to_layout(layout)
-        self._view = to_view(observation)
-        seen = bounds(self.layout, self._view)
+        self._observation = validation.known(observation, "observation", OBSERVATIONS)
+        seen = bounds(self.layout, self._observation)
         self.agents = list(CHEFS)
         self.num_agents = len(CHEFS)
         self.observation_spaces = {
@@ -89,15 +91,14 @@ class MultiAgentKitchen:
         self.action_spaces = {chef: Discrete(len(Action)) for chef in CHEFS}
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is the same kitchen seen the same way, and so can use the same compiled programs."""
-        return isinstance(other, MultiAgentKitchen) and (self.layout, self._view) == (
-            other.layout,
-            other._view,
-        )
+        """Equal environments share their compiled programs."""
+        if not isinstance(other, MultiAgentKitchen):
+            return False
+        return self.layout == other.layout and self._observation == other._observation
 
     def __hash__(self) -> int:
-        """Equal kitchens hash alike."""
-        return hash((self.layout, self._view))
+        """The hash of layout and observation."""
+        return hash((self.layout, self._observation))
 
     def observation_space(self, agent: str) -> Box:
         """What the chef can see."""
@@ -108,8 +109,8 @@ class MultiAgentKitchen:
         return self.action_spaces[agent]
 
     @partial(jax.jit, static_argnums=0)
-    def reset(self, key: PRNGKeyArray) -> tuple[Views, State]:
-        """The views and the state at the start of an episode, which is always the same."""
+    def reset(self, key: PRNGKeyArray) -> tuple[Observations, State]:
+        """The observations and the state at the start of an episode, which is always the same."""
         state = start(self.layout)
         return self.get_obs(state), state
 
@@ -120,30 +121,31 @@ class MultiAgentKitchen:
         state: State,
         actions: Mapping[str, Any],
         reset_state: State | None = None,
-    ) -> Step:
-        """Both chefs act; if that ends the episode, the next begins, at `reset_state` if it is given."""
-        views, after, rewards, dones, infos = self.step_env(key, state, actions)
+    ) -> _StepResult:
+        """Both chefs act; where that ends the episode, the next begins (at `reset_state`)."""
+        observations, after, rewards, dones, infos = self.step_env(key, state, actions)
         fresh = self.reset(key) if reset_state is None else (self.get_obs(reset_state), reset_state)
-        views, after = jax.tree.map(
-            lambda new, old: jnp.where(dones["__all__"], new, old), fresh, (views, after)
+        observations, after = jax.tree.map(
+            lambda new, old: jnp.where(dones["__all__"], new, old), fresh, (observations, after)
         )
-        return views, after, rewards, dones, infos
+        return observations, after, rewards, dones, infos
 
     @partial(jax.jit, static_argnums=0)
-    def step_env(self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any]) -> Step:
+    def step_env(self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any]) -> _StepResult:
         """Both chefs act; nothing begins anew by itself."""
         joint = jnp.stack([jnp.asarray(actions[chef], jnp.int32) for chef in CHEFS])
         after, outcome = dynamics.step(self.layout, state, joint)
         over = after.time >= self.layout.horizon
         rewards = dict.fromkeys(CHEFS, outcome.reward.sum())
         infos = {"own_reward": outcome.reward, "events": outcome.events, "truncated": over}
-        return self.get_obs(after), after, rewards, dict.fromkeys((*CHEFS, "__all__"), over), infos
+        dones = dict.fromkeys((*CHEFS, "__all__"), over)
+        return self.get_obs(after), after, rewards, dones, infos
 
     @partial(jax.jit, static_argnums=0)
-    def get_obs(self, state: State) -> Views:
+    def get_obs(self, state: State) -> Observations:
         """What each chef sees."""
-        views = observe(self.layout, self._view, state)
-        return {chef: views[seat] for seat, chef in enumerate(CHEFS)}
+        observations = observe(self.layout, self._observation, state)
+        return {chef: observations[seat] for seat, chef in enumerate(CHEFS)}
 
     def get_avail_actions(self, state: State) -> dict[str, Bool[Array, "6"]]:
         """Every action is allowed at any time."""

@@ -10,12 +10,12 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
+from cochef.adapters.gymnasium import ENVIRONMENT_ID, KitchenWithPartner
+from cochef.adapters.jaxmarl import MultiAgentKitchen
+from cochef.adapters.pettingzoo import ParallelKitchen
 from cochef.agents.agent import Random, Stay
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.kitchen.adapters.gymnasium import ENVIRONMENT_ID, KitchenWithPartner
-from cochef.kitchen.adapters.jaxmarl import MultiAgentKitchen
-from cochef.kitchen.adapters.pettingzoo import ParallelKitchen
 from cochef.kitchen.constants import Action
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.events import Event
@@ -24,12 +24,12 @@ from cochef.kitchen.observation import compact, grid
 from cochef.kitchen.state import start
 from tests.kitchen.kinds import one_of_each_kind
 
-VIEWS = {"grid": grid, "compact": compact, "features": features}
+OBSERVATIONS = {"grid": grid, "compact": compact, "features": features}
 ONION_FROM_THE_EAST = (Action.EAST, Action.INTERACT)  # for chef_1 of the cramped room
 
 OLD_KEY = jax.random.PRNGKey(0)  # the older form of a key, as JaxMARL's own programs pass it
 
-each_view = pytest.mark.parametrize("view", VIEWS)
+each_observation = pytest.mark.parametrize("kind", OBSERVATIONS)
 
 
 @one_of_each_kind
@@ -47,33 +47,39 @@ def test_gymnasium_finds_no_fault_with_the_environment_and_its_pictures(name):
     check_env(gymnasium.make(ENVIRONMENT_ID, layout=name, partner=Random()).unwrapped)
 
 
-@each_view
-def test_the_conformance_tests_pass_with_every_observation(view):
-    parallel_api_test(ParallelKitchen("many_orders", view), num_cycles=20)
-    check_env(gymnasium.make(ENVIRONMENT_ID, layout="many_orders", partner=Random(), observation=view).unwrapped)
+@each_observation
+def test_the_conformance_tests_pass_with_every_observation(kind):
+    parallel_api_test(ParallelKitchen("many_orders", kind), num_cycles=20)
+    check_env(
+        gymnasium.make(
+            ENVIRONMENT_ID, layout="many_orders", partner=Random(), observation=kind
+        ).unwrapped
+    )
 
 
-@each_view
-def test_observations_are_those_of_each_chef(view):
+@each_observation
+def test_observations_are_those_of_each_chef(kind):
     layout = layouts.get("cramped_room")
-    expected = np.asarray(jax.jit(VIEWS[view], static_argnums=0)(layout, start(layout)))
-    seen, _ = ParallelKitchen(layout, view).reset()
+    expected = np.asarray(jax.jit(OBSERVATIONS[kind], static_argnums=0)(layout, start(layout)))
+    seen, _ = ParallelKitchen(layout, kind).reset()
     for seat in (0, 1):
         chef = f"chef_{seat}"
-        alone, _ = KitchenWithPartner(layout, Stay(), seat, view).reset()
-        mapped, _ = MultiAgentKitchen(layout, view).reset(jax.random.key(0))
+        alone, _ = KitchenWithPartner(layout, Stay(), seat, kind).reset()
+        mapped, _ = MultiAgentKitchen(layout, kind).reset(jax.random.key(0))
         for observation in (seen[chef], alone, np.asarray(mapped[chef])):
             np.testing.assert_array_equal(observation, expected[seat], strict=True)
 
 
-@each_view
+@each_observation
 @pytest.mark.parametrize("name", ["blocked_corridor", "many_orders"])
-def test_the_views_of_a_long_game_stay_within_their_space(name, view):
-    env = ParallelKitchen(name, view)
+def test_the_observations_of_a_long_game_stay_within_their_space(name, kind):
+    env = ParallelKitchen(name, kind)
     env.reset()
     for joint in np.random.default_rng(0).integers(len(Action), size=(100, 2)):
-        views, *_ = env.step(dict(zip(env.possible_agents, joint, strict=True)))
-        assert all(env.observation_space(chef).contains(views[chef]) for chef in views)
+        observations, *_ = env.step(dict(zip(env.possible_agents, joint, strict=True)))
+        assert all(
+            env.observation_space(chef).contains(observations[chef]) for chef in observations
+        )
 
 
 def test_both_chefs_get_the_teams_reward_and_read_their_own_part_in_their_info():
@@ -126,18 +132,22 @@ def test_the_horizon_is_a_truncation_and_no_termination_in_gymnasium():
 def test_the_horizon_is_a_truncation_in_the_jaxmarl_signature_and_the_next_episode_begins():
     env = MultiAgentKitchen("cramped_room")
     key, stay = OLD_KEY, dict.fromkeys(env.agents, jnp.int32(Action.STAY))
-    begin_views, begin = env.reset(key)
+    begin_observations, begin = env.reset(key)
     state = dataclasses.replace(begin, time=jnp.int32(env.layout.horizon - 2))
     for last in (False, True):
         _, after, _, ends, told = env.step_env(key, state, stay)
-        views, state, _, dones, infos = env.step(key, state, stay)
-        assert {key: bool(done) for key, done in dones.items()} == dict.fromkeys(["chef_0", "chef_1", "__all__"], last)
+        observations, state, _, dones, infos = env.step(key, state, stay)
+        assert {key: bool(done) for key, done in dones.items()} == dict.fromkeys(
+            ["chef_0", "chef_1", "__all__"], last
+        )
         assert bool(infos["truncated"]) is last
         assert _equal((ends, told), (dones, infos))
     assert int(after.time) == env.layout.horizon
-    assert _equal((views, state), (begin_views, begin))
-    views, state, *_ = env.step(key, dataclasses.replace(after, time=after.time - 1), stay, reset_state=after)
-    assert _equal((views, state), (env.get_obs(after), after))
+    assert _equal((observations, state), (begin_observations, begin))
+    observations, state, *_ = env.step(
+        key, dataclasses.replace(after, time=after.time - 1), stay, reset_state=after
+    )
+    assert _equal((observations, state), (env.get_obs(after), after))
 
 
 def test_one_seed_gives_one_episode_and_seats_and_partners_vary_with_it():
@@ -145,12 +155,14 @@ def test_one_seed_gives_one_episode_and_seats_and_partners_vary_with_it():
 
     def play(seed):
         observation, info = env.reset(seed=seed)
-        return info["seat"], [observation.tolist()] + [env.step(Action.STAY)[0].tolist() for _ in range(20)]
+        return info["seat"], [observation.tolist()] + [
+            env.step(Action.STAY)[0].tolist() for _ in range(20)
+        ]
 
     episodes = [play(seed) for seed in range(8)]
     assert episodes == [play(seed) for seed in range(8)]
     assert {seat for seat, _ in episodes} == {0, 1}
-    assert len({str(views) for _, views in episodes}) == len(episodes)
+    assert len({str(observations) for _, observations in episodes}) == len(episodes)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -183,14 +195,20 @@ def test_the_jaxmarl_signature_compiled_and_mapped_equals_stepping_the_rules(nam
     step_all, step_one = jax.jit(jax.vmap(env.step)), jax.jit(step, static_argnums=0)
     _, states = jax.vmap(env.reset)(keys)
     singles = [start(layout)] * kitchens
-    for joint in np.random.default_rng(0).integers(len(Action), size=(steps, kitchens, 2)).astype(np.int32):
-        views, states, rewards, dones, infos = step_all(keys, states, {"chef_0": joint[:, 0], "chef_1": joint[:, 1]})
-        singles, outcomes = zip(*(step_one(layout, *pair) for pair in zip(singles, joint, strict=True)), strict=True)
+    for joint in (
+        np.random.default_rng(0).integers(len(Action), size=(steps, kitchens, 2)).astype(np.int32)
+    ):
+        observations, states, rewards, dones, infos = step_all(
+            keys, states, {"chef_0": joint[:, 0], "chef_1": joint[:, 1]}
+        )
+        singles, outcomes = zip(
+            *(step_one(layout, *pair) for pair in zip(singles, joint, strict=True)), strict=True
+        )
         after, outcome = _stack(singles), _stack(outcomes)
         assert _equal(states, after)
         assert _equal((infos["own_reward"], infos["events"]), (outcome.reward, outcome.events))
         assert _equal(rewards, dict.fromkeys(env.agents, outcome.reward.sum(axis=1)))
-        assert _equal(views, jax.vmap(env.get_obs)(after))
+        assert _equal(observations, jax.vmap(env.get_obs)(after))
         assert not dones["__all__"].any()
 
 
@@ -215,8 +233,8 @@ def test_spaces_of_the_jaxmarl_signature_can_be_sampled_and_mapped():
     actions = jax.vmap(env.action_space("chef_0").sample)(keys)
     assert set(actions.tolist()) == set(range(env.action_space("chef_0").n))
     assert jax.vmap(env.action_space("chef_0").contains)(actions).all()
-    for view in VIEWS:
-        space = MultiAgentKitchen("cramped_room", view).observation_space("chef_1")
+    for kind in OBSERVATIONS:
+        space = MultiAgentKitchen("cramped_room", kind).observation_space("chef_1")
         sample = jax.vmap(space.sample)(keys[:3])
         assert sample.shape[1:] == space.shape
         assert sample.dtype == space.dtype
@@ -230,7 +248,9 @@ def test_events_of_the_jaxmarl_signature_follow_the_enumeration():
     for action in ONION_FROM_THE_EAST:
         acts = {"chef_0": jnp.int32(Action.STAY), "chef_1": jnp.int32(action)}
         _, state, _, _, infos = env.step(OLD_KEY, state, acts)
-    assert [Event(event) for event in np.flatnonzero(infos["events"][1])] == [Event.PICKUP_ONION_FROM_DISPENSER]
+    assert [Event(event) for event in np.flatnonzero(infos["events"][1])] == [
+        Event.PICKUP_ONION_FROM_DISPENSER
+    ]
     assert all(bool(allowed.all()) for allowed in env.get_avail_actions(state).values())
 
 
@@ -246,13 +266,34 @@ def test_a_kitchen_is_drawn_as_text_or_as_a_picture():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ParallelKitchen("cramped"), "unknown layout 'cramped'; known: asymmetric_advantages, "),
-        (lambda: ParallelKitchen("cramped_room", "pixels"), "unknown observation 'pixels'; known: grid, compact, fe"),
-        (lambda: ParallelKitchen("cramped_room", render_mode="human"), "unknown render mode 'human'; known: rgb_arr"),
-        (lambda: KitchenWithPartner("cramped_room", Stay(), 2), "seat is 2; it takes 0, 1, or None"),
-        (lambda: KitchenWithPartner("cramped_room", Stay()).step(0), "no episode is running; call reset"),
-        (lambda: _step_anew({"chef_0": 6, "chef_1": 0}), "the action of chef_0 is 6; allowed: 0 north, 1 south, "),
-        (lambda: _step_anew({"chef_0": 0, "chef_1": "stay"}), "the action of chef_1 is 'stay'; allowed: 0 north"),
+        (
+            lambda: ParallelKitchen("cramped"),
+            "unknown layout 'cramped'; known: asymmetric_advantages, ",
+        ),
+        (
+            lambda: ParallelKitchen("cramped_room", "pixels"),
+            "unknown observation 'pixels'; known: grid, compact, fe",
+        ),
+        (
+            lambda: ParallelKitchen("cramped_room", render_mode="human"),
+            "unknown render mode 'human'; known: rgb_arr",
+        ),
+        (
+            lambda: KitchenWithPartner("cramped_room", Stay(), 2),
+            "seat is 2; it takes 0, 1, or None",
+        ),
+        (
+            lambda: KitchenWithPartner("cramped_room", Stay()).step(0),
+            "no episode is running; call reset",
+        ),
+        (
+            lambda: _step_anew({"chef_0": 6, "chef_1": 0}),
+            "the action of chef_0 is 6; allowed: 0 north, 1 south, ",
+        ),
+        (
+            lambda: _step_anew({"chef_0": 0, "chef_1": "stay"}),
+            "the action of chef_1 is 'stay'; allowed: 0 north",
+        ),
         (lambda: _step_anew({"chef_0": 0}), "actions for chef_0; it takes chef_0 and chef_1"),
         (lambda: _step_anew({}), "actions for nobody; it takes chef_0 and chef_1"),
     ],
@@ -271,7 +312,9 @@ def _step_anew(actions):
 
 @pytest.mark.parametrize("package", ["pettingzoo", "gymnasium"])
 def test_without_the_extra_the_error_names_what_to_install(package, monkeypatch):
-    monkeypatch.delitem(sys.modules, f"cochef.kitchen.adapters.{package}")
+    monkeypatch.delitem(sys.modules, f"cochef.adapters.{package}")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf'{package} is not installed.*pip install "cochef\[envs\]"'):
-        importlib.import_module(f"cochef.kitchen.adapters.{package}")
+    with pytest.raises(
+        ImportError, match=rf'{package} is not installed.*pip install "cochef\[envs\]"'
+    ):
+        importlib.import_module(f"cochef.adapters.{package}")

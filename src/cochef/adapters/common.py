@@ -1,9 +1,8 @@
-"""What the environments share: how a chef's view looks from outside, and a game stepped one action at a time."""
+"""What the environments share: observations, their bounds, and an episode stepped from Python."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Shaped
 
+from cochef import validation
 from cochef.errors import InputError
 from cochef.kitchen import dynamics, layouts, observation, recipes
 from cochef.kitchen.constants import SEATS, Action
@@ -25,22 +25,20 @@ FRAMES_PER_SECOND = 6
 
 MISSING_EXTRA = '{name} is not installed; to use this environment, run: pip install "cochef[envs]"'
 
+OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "2 ..."]]] = {
+    "grid": observation.grid,
+    "compact": observation.compact,
+    "features": features,
+}
+
 Layoutlike = Layout | str
 
-step = jax.jit(dynamics.step, static_argnums=0)
-
-
-class View(Enum):
-    """What a chef is shown of the kitchen."""
-
-    GRID = "grid"
-    COMPACT = "compact"
-    FEATURES = "features"
+_step = jax.jit(dynamics.step, static_argnums=0)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The shape and type of a view, and the least and greatest number that can occur in it."""
+    """The shape and type of an observation, and the least and greatest number in it."""
 
     shape: tuple[int, ...]
     dtype: type
@@ -53,80 +51,75 @@ def to_layout(layout: Layoutlike) -> Layout:
     return layouts.get(layout) if isinstance(layout, str) else layout
 
 
-def to_view(name: str) -> View:
-    """The view of this name."""
-    try:
-        return View(name)
-    except ValueError:
-        raise InputError(
-            f"unknown observation {name!r}; known: {', '.join(view.value for view in View)}"
-        ) from None
-
-
-def bounds(layout: Layout, view: View) -> Bounds:
-    """What one chef's view can hold."""
+def bounds(layout: Layout, kind: str) -> Bounds:
+    """What one chef's observation of a kind can hold."""
     byte = np.iinfo(np.uint8).max
-    if view is View.GRID:
+    if kind == "grid":
         return Bounds((layout.height, layout.width, observation.PLANES), np.uint8, 0, byte)
-    if view is View.COMPACT:
+    if kind == "compact":
         return Bounds((sum(observation.compact_sizes(layout)),), np.uint8, 0, byte)
     side = max(layout.width, layout.height)
-    return Bounds(
-        (FEATURES,), np.float32, -side, max(side, int(recipes.cooking_times(layout).max()))
-    )
+    longest = int(recipes.cooking_times(layout).max())
+    return Bounds((FEATURES,), np.float32, -side, max(side, longest))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def observe(layout: Layout, view: View, state: State) -> Shaped[Array, "2 ..."]:
-    """The views of both chefs."""
-    show = {View.GRID: observation.grid, View.COMPACT: observation.compact, View.FEATURES: features}
-    return show[view](layout, state)
+def observe(layout: Layout, kind: str, state: State) -> Shaped[Array, "2 ..."]:
+    """The observations of both chefs."""
+    return OBSERVATIONS[kind](layout, state)
 
 
-class Game:
-    """An episode in progress, stepped from Python; what it shows and tells is new data on every call."""
+class RunningEpisode:
+    """An episode stepped from Python; what it returns is new data on every call."""
 
-    def __init__(self, layout: Layoutlike, view: str, render_mode: str | None) -> None:
-        """A game at its start."""
+    def __init__(self, layout: Layoutlike, observation: str, render_mode: str | None) -> None:
+        """An episode at its start; `observation` is one of OBSERVATIONS."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise InputError(
                 f"unknown render mode {render_mode!r}; known: {', '.join(RENDER_MODES)}, or None"
             )
         self.layout = to_layout(layout)
-        self.view = to_view(view)
+        self._observation = validation.known(observation, "observation", OBSERVATIONS)
         self._render_mode = render_mode
-        self.begin()
+        self.reset()
 
-    def begin(self) -> None:
-        """Everything is as at the start of an episode."""
+    def reset(self) -> None:
+        """Begin anew."""
         self.state = start(self.layout)
         self.score = 0.0
 
     @property
-    def over(self) -> bool:
+    def bounds(self) -> Bounds:
+        """What one chef's observation can hold."""
+        return bounds(self.layout, self._observation)
+
+    @property
+    def is_over(self) -> bool:
         """Whether the horizon is reached."""
         return int(self.state.time) >= self.layout.horizon
 
     def step(self, actions: Sequence[Any]) -> tuple[float, list[dict[str, Any]]]:
-        """The team's reward for a joint action, and what each chef did: its own reward and events by name."""
-        if self.over:
+        """The team's reward for a joint action, and for each chef its own reward and events."""
+        if self.is_over:
             raise InputError(
                 f"the episode ended after {self.layout.horizon} steps; call reset to begin another"
             )
-        joint = np.array(
-            [_to_action(action, seat) for seat, action in enumerate(actions)], np.int32
-        )
-        self.state, outcome = step(self.layout, self.state, joint)
-        rewards, events = np.asarray(outcome.reward), np.asarray(outcome.events)
-        self.score += float(rewards.sum())
-        return float(rewards.sum()), [
+        numbers = [_to_action(action, seat) for seat, action in enumerate(actions)]
+        self.state, outcome = _step(self.layout, self.state, np.array(numbers, np.int32))
+        rewards = np.asarray(outcome.reward)
+        events = np.asarray(outcome.events)
+        team_reward = float(rewards.sum())
+        self.score += team_reward
+        infos = [
             {"own_reward": float(rewards[seat]), "events": event_names(events[seat])}
             for seat in range(SEATS)
         ]
+        return team_reward, infos
 
-    def views(self) -> list[np.ndarray]:
+    def observations(self) -> list[np.ndarray]:
         """What each chef sees now."""
-        return [np.array(view) for view in np.asarray(observe(self.layout, self.view, self.state))]
+        both = np.asarray(observe(self.layout, self._observation, self.state))
+        return [np.array(own) for own in both]
 
     def render(self) -> np.ndarray | str | None:
         """The kitchen as a picture or as text, as the render mode asks."""
@@ -134,7 +127,8 @@ class Game:
             return None
         if self._render_mode == "ansi":
             return draw(self.layout, self.state)
-        from cochef.kitchen.render import render_state  # noqa: PLC0415  (drawing is loaded when first asked for)
+        # Pillow is loaded only when a picture is asked for.
+        from cochef.kitchen.render import render_state  # noqa: PLC0415
 
         return np.array(render_state(self.layout, self.state, score=self.score).convert("RGB"))
 

@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from cochef.errors import InputError
-from cochef.kitchen.adapters.game import (
+from cochef.adapters.common import (
     CHEFS,
     FRAMES_PER_SECOND,
     MISSING_EXTRA,
     RENDER_MODES,
-    Game,
     Layoutlike,
-    bounds,
+    RunningEpisode,
 )
+from cochef.errors import InputError
 from cochef.kitchen.constants import Action
 
 try:
@@ -39,12 +38,12 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
     def __init__(
         self, layout: Layoutlike, observation: str = "compact", render_mode: str | None = None
     ) -> None:
-        """A kitchen by name or layout; `observation` is grid, compact or features."""
+        """A layout or its name; `observation` is grid, compact or features."""
         self.render_mode = render_mode
-        self._game = Game(layout, observation, render_mode)
+        self._episode = RunningEpisode(layout, observation, render_mode)
         self.possible_agents = list(CHEFS)
         self.agents: list[str] = []
-        seen = bounds(self._game.layout, self._game.view)
+        seen = self._episode.bounds
         self.observation_spaces = {
             chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS
         }
@@ -61,10 +60,10 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
-        """Begin an episode. Kitchens know no chance: the seed changes nothing, and there are no options."""
+        """Begin an episode. Nothing is random: the seed changes nothing, and there are no options."""
         self.agents = list(CHEFS)
-        self._game.begin()
-        return self._views(), {chef: {} for chef in CHEFS}
+        self._episode.reset()
+        return self._observations(), {chef: {} for chef in CHEFS}
 
     def step(
         self, actions: dict[str, Any]
@@ -82,20 +81,20 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
             raise InputError(
                 f"actions for {', '.join(map(str, actions)) or 'nobody'}; it takes {' and '.join(CHEFS)}"
             )
-        reward, did = self._game.step([actions[chef] for chef in CHEFS])
-        over = self._game.over
+        reward, did = self._episode.step([actions[chef] for chef in CHEFS])
+        over = self._episode.is_over
         self.agents = [] if over else list(CHEFS)
         return (
-            self._views(),
+            self._observations(),
             dict.fromkeys(CHEFS, reward),
             dict.fromkeys(CHEFS, False),
             dict.fromkeys(CHEFS, over),
             dict(zip(CHEFS, did, strict=True)),
         )
 
-    def _views(self) -> dict[str, np.ndarray]:
-        return dict(zip(CHEFS, self._game.views(), strict=True))
+    def _observations(self) -> dict[str, np.ndarray]:
+        return dict(zip(CHEFS, self._episode.observations(), strict=True))
 
     def render(self) -> np.ndarray | str | None:
         """The kitchen as a picture or as text, as the render mode asks."""
-        return self._game.render()
+        return self._episode.render()

@@ -1,5 +1,0 @@
-"""The kitchen in the forms that other tools expect: PettingZoo, Gymnasium and JaxMARL environments.
-
-`pettingzoo` and `gymnasium` need the packages of the same names (pip install "cochef[envs]"); `jaxmarl` needs
-nothing but JAX. The end of an episode at its horizon is a truncation in all of them.
-"""
