@@ -70,7 +70,10 @@ def test_a_convolution_takes_its_products_in_every_cell():
     filtering = network(
         NetworkConfig(ObservationKind.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3
     )
-    first, second, flat, head = 6 * 9 * 4 * 5, 6 * 9 * 5 * 6, 6 * 6 * 7, 7 * 3
+    first = 6 * 9 * 4 * 5
+    second = 6 * 9 * 5 * 6
+    flat = 6 * 6 * 7
+    head = 7 * 3
     assert multiply_adds(filtering) == 3 * (first + second + flat + head) - first
 
 

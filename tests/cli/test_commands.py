@@ -68,7 +68,8 @@ def test_layouts_draws_all_layouts(cochef):
 
 
 def test_checking_a_good_layout_says_so_and_a_bad_one_what_is_wrong(cochef, tmp_path):
-    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good = tmp_path / "good.toml"
+    bad = tmp_path / "bad.toml"
     grid = "XXPXX\nO1 2O\nX   X\nXDXSX"
     good.write_text(f"grid = '''\n{grid}\n'''\n[orders]\nooo = {{ value = 20, time = 20 }}\n")
     bad.write_text(good.read_text().replace("P", "X"))
@@ -98,7 +99,8 @@ def test_an_unknown_layout_is_an_error_that_names_the_known_ones(cochef):
 
 
 def test_a_recorded_episode_replays_without_difference(cochef, episode, tmp_path):
-    plain, packed = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
+    plain = tmp_path / "a.jsonl"
+    packed = tmp_path / "b.jsonl.gz"
     plain.write_text(episode + "\n")
     packed.write_bytes(gzip.compress(episode.encode()))
     code, text = cochef("replay", plain, packed)
@@ -153,7 +155,8 @@ def test_a_file_that_is_no_recording_is_an_error(cochef, tmp_path):
 
 
 def test_an_episode_of_an_own_layout_can_be_recorded_and_replayed(cochef, tmp_path):
-    mine, episode = tmp_path / "mine.toml", tmp_path / "episode.jsonl"
+    mine = tmp_path / "mine.toml"
+    episode = tmp_path / "episode.jsonl"
     grid = "XXPXX\nO1 2T\nX   X\nXDXSX"
     mine.write_text(
         f"cooking = 'manual'\ngrid = '''\n{grid}\n'''\n[orders]\not = {{ value = 5, time = 3 }}\n"

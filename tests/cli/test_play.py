@@ -87,8 +87,12 @@ def own(tmp_path):
     return [str(tmp_path / name) for name in ("mine.toml", "coordination_ring.toml")]
 
 
+def names_on_offer(path):
+    return [partner.name for partner in offered(layouts.get(path), [])]
+
+
 def test_shipped_agents_are_offered_where_the_layout_is_theirs_whatever_it_is_called(own):
-    mine, other = ([partner.name for partner in offered(layouts.get(path), [])] for path in own)
+    mine, other = (names_on_offer(path) for path in own)
     assert "human-proxy:coordination_ring" in mine
     assert not [name for name in other if name.endswith(":coordination_ring")]
     described = Lobby(Loop(Rooms(1), 1), distinct(own), []).on_offer()
@@ -128,7 +132,8 @@ def test_only_files_that_hold_one_agent_count_among_the_newest(tmp_path, monkeyp
 def test_files_that_vanish_while_one_looks_are_passed_over(tmp_path):
     kept = write_agent(tmp_path / "kept.safetensors")
     (tmp_path / "gone.safetensors").symlink_to(tmp_path / "nowhere.safetensors")
-    gone, reading = write_agent(tmp_path / "later.safetensors", age=10), storage.read
+    gone = write_agent(tmp_path / "later.safetensors", age=10)
+    reading = storage.read
 
     def read(path):
         gone.unlink(missing_ok=True)

@@ -50,7 +50,8 @@ def test_other_settings_need_another_directory(trained, narrow):
 
 
 def test_own_rewards_and_helping_rewards_of_biased_policies(narrow, tmp_path):
-    rewards, out = tmp_path / "mine.toml", tmp_path / "run"
+    rewards = tmp_path / "mine.toml"
+    out = tmp_path / "run"
     rewards.write_text(
         "[hidden]\npickup_dish_from_dispenser = [7]\norder = [0]\n[shaping]\nsoup_pickup = 5\n"
     )

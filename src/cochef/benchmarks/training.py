@@ -29,7 +29,7 @@ from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Tile
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
-from cochef.learning.collect import Collector
+from cochef.learning.collect import Collector, Kitchens, Rollout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import new_learner
 from cochef.learning.trainer import AXIS, RewardWeights, Trainer, TrainState
@@ -287,7 +287,9 @@ class _Rollouts:
         split = PartitionSpec(AXIS)
         collector = Collector(trainer.environment, trainer.config, trainer.algorithm.roles)
 
-        def collect(state: TrainState, weights: RewardWeights, keys: Key[Array, " members"]) -> Any:  # noqa: ANN401
+        def collect(
+            state: TrainState, weights: RewardWeights, keys: Key[Array, " members"]
+        ) -> tuple[Kitchens, Rollout]:
             collected = collector.collect(
                 state.learners.actor,
                 state.copies,

@@ -121,7 +121,8 @@ def main() -> None:
 
 def _one_of(commands: Mapping[str, type | CommandGroup]) -> Any:  # noqa: ANN401
     """The type of any of these commands, as tyro reads it."""
-    return Union[tuple(_subcommand(name, command) for name, command in commands.items())]  # noqa: UP007
+    members = tuple(_subcommand(name, command) for name, command in commands.items())
+    return Union[members]  # noqa: UP007
 
 
 def _subcommand(name: str, command: type | CommandGroup) -> Any:  # noqa: ANN401

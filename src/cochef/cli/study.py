@@ -78,7 +78,8 @@ class ServeStudy:
 
     study: StudyName
     database: str = DATABASE
-    """Where everything is stored: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."""
+    """Where everything is stored: sqlite:///FILE or
+    postgresql+psycopg://USER:PASSWORD@HOST/NAME."""
     host: str = "127.0.0.1"
     """The address to listen at; behind a proxy that speaks HTTPS, leave it as it is."""
     port: int = 8000

@@ -132,7 +132,11 @@ def write(
 
     def picture(moment: "Moment") -> "Image":
         return render_state(
-            layout, moment.state, score=moment.score, next_actions=moment.next_actions, tile_size=tile_size
+            layout,
+            moment.state,
+            score=moment.score,
+            next_actions=moment.next_actions,
+            tile_size=tile_size,
         )
 
     match path.suffix.lower():
