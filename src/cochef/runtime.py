@@ -33,6 +33,14 @@ def use_all_cores() -> None:
             _configure("jax_num_cpu_devices", cores)
 
 
+def compute_in_calling_thread() -> None:
+    """Run programs in the thread that calls them.
+
+    For a server's clock: a tick is too small to be handed to another thread and awaited.
+    """
+    _configure("jax_cpu_enable_async_dispatch", False)
+
+
 def _configure(name: str, value: str | int | float) -> None:
     """Set an option of JAX: in the environment before JAX is loaded, directly afterwards."""
     if "jax" in sys.modules:

@@ -85,7 +85,12 @@ def numbers(value: object, name: str) -> dict[str, float]:
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _within(value: int | float, least: Limit, most: Limit) -> bool:

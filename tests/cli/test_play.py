@@ -20,7 +20,7 @@ from cochef.kitchen import layouts
 from cochef.web import partners
 from cochef.web.layout_names import distinct
 from cochef.web.lobby import Lobby
-from cochef.web.loop import Loop, Rooms
+from cochef.web.loop import GameLoop, Rooms
 from cochef.web.partners import check_files, find_files, offered
 
 RING = layouts.get("coordination_ring")
@@ -49,7 +49,7 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
                     page = httpx.get(address)
                     break
                 time.sleep(0.2)
-            kitchens = {one["name"]: one for one in httpx.get(f"{address}api/kitchens").json()}
+            kitchens = {one["name"]: one for one in httpx.get(f"{address}api/layouts").json()}
             foreign = httpx.get(address, headers={"Host": "elsewhere.example"})
             process.send_signal(signal.SIGINT)  # Ctrl-C
             complaint = process.communicate(timeout=60)[1]
@@ -96,7 +96,7 @@ def test_shipped_agents_are_offered_where_the_layout_is_theirs_whatever_it_is_ca
     assert "human-proxy:coordination_ring" in mine
     assert not [name for name in other if name.endswith(":coordination_ring")]
     described = Lobby(Loop(Rooms(1), 1), distinct(own), []).on_offer()
-    assert [kitchen["about"] for kitchen in described] == ["", ""]
+    assert [layout["description"] for layout in described] == ["", ""]
 
 
 def test_two_layouts_of_one_name_are_refused_and_one_asked_for_twice_is_there_once(own):

@@ -19,7 +19,10 @@ class Ear:
         self.page = page
         self.heard = []
         page.on(
-            "websocket", lambda socket: socket.on("framereceived", lambda text: self.heard.append(json.loads(text)))
+            "websocket",
+            lambda socket: socket.on(
+                "framereceived", lambda text: self.heard.append(json.loads(text))
+            ),
         )
 
     def last(self, *kinds):

@@ -7,13 +7,20 @@ from collections import deque
 
 import numpy as np
 
-from cochef.web.server import prepare, run, study_app
-from cochef.web.store import Store
+from cochef.runtime import compute_in_calling_thread, keep_compiled_programs
+from cochef.web.server import run, study_app
+from cochef.web.store import StudyStore
 from tests.web.small_study import small_study
 
 RATE = 8.0
 STUDY = small_study(
-    ("asymmetric_advantages", "coordination_ring", "counter_circuit", "distant_tomato", "many_orders"),
+    (
+        "asymmetric_advantages",
+        "coordination_ring",
+        "counter_circuit",
+        "distant_tomato",
+        "many_orders",
+    ),
     ticks_per_second=RATE,
     warmup_ticks=5_000,
     agent_acts_once_in=8,
@@ -46,24 +53,27 @@ def percentiles(seconds):
 
 
 def main(database, port, capacity):
-    prepare()
-    store = Store.open(f"sqlite:///{database}", STUDY)
+    keep_compiled_programs()
+    compute_in_calling_thread()
+    store = StudyStore.open(f"sqlite:///{database}", STUDY)
     app = study_app(STUDY, store, capacity=capacity, open_door=True)
-    loop, desk, heart = app.state.loop, app.state.desk, Heart()
+    service = app.state.service
+    loop = service.loop
+    heart = Heart()
     beating = []
 
     @app.get("/punctuality")
     async def punctuality() -> dict:
         """What was measured since the last time one asked; the first answer comes when all rooms are open."""
         if not beating:
-            await desk.open_rooms()
+            await service.open_rooms()
             beating.append(asyncio.create_task(heart.beat()))
         kept = {"ticks": loop.punctuality.late, "took": loop.punctuality.took, "heart": heart.late}
         answer = {name: percentiles(late) for name, late in kept.items()}
         for late in kept.values():
             late.clear()
-        running = sum(table.due is not None for table in loop.tables)
-        return {**answer, "games": running, "here": desk.present, "cpu": time.process_time()}
+        now = {"games": loop.running, "here": service.present, "cpu": time.process_time()}
+        return {**answer, **now}
 
     run(app, "127.0.0.1", port)
 

@@ -55,7 +55,9 @@ def chromium():
     """The system's Chromium without a window; a test that needs it fails where there is none."""
     path = shutil.which("chromium")
     if path is None:
-        pytest.fail("Chromium is not installed, which the browser tests need; run: apt-get install chromium")
+        pytest.fail(
+            "Chromium is not installed, which the browser tests need; run: apt-get install chromium"
+        )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
@@ -69,7 +71,10 @@ def watched_page(browser, window=LAPTOP, **options):
     page = context.new_page()
     page.set_default_timeout(300_000)  # a machine may be busy, and kitchens have to be compiled
     complaints = []
-    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     context.close()

@@ -19,7 +19,7 @@ from cochef.web.progress import (
     WarmupDone,
     WarmupPlayed,
 )
-from cochef.web.records import Identity, Steps, counted_game
+from cochef.web.records import ParticipantIdentity, Steps, counted_game
 
 NUMBERS = study.Numbers(
     participants_per_layout=4,
@@ -40,9 +40,12 @@ def small_study(kitchens=("counter_circuit", "many_orders"), **numbers):
     return replace(full, layouts=chosen, numbers=replace(NUMBERS, **numbers))
 
 
-def deeds_before_the_games(asked, ranking=(2, 0, 1, 3)):
+def events_before_the_games(asked, ranking=(2, 0, 1, 3)):
     """All that a person does before the games that count, with a comment on every partner."""
-    comments = tuple(tuple(f"{partner}: {n}" for n in range(len(asked.comment_questions))) for partner in range(4))
+    comments = tuple(
+        tuple(f"{partner}: {n}" for n in range(len(asked.comment_questions)))
+        for partner in range(4)
+    )
     return (
         Consent(True),
         Answers({"age": 33, "gender": None, "experience": "never"}),
@@ -56,9 +59,9 @@ def deeds_before_the_games(asked, ranking=(2, 0, 1, 3)):
 
 def at_the_games(store, who="someone", now=1_000.0):
     """A participant of a store who has come to the games that count."""
-    participant = store.join(Identity("prolific", who), now)
-    for deed in deeds_before_the_games(store.study):
-        participant = store.act(participant.number, deed, now)
+    participant = store.join(ParticipantIdentity("prolific", who), now)
+    for event in events_before_the_games(store.study):
+        participant = store.act(participant.number, event, now)
     return participant
 
 
@@ -69,14 +72,23 @@ def begun(store, participant, now=1_000.0):
 
 def finish_study(store, who, games, ranking=(2, 0, 1, 3)):
     """A participant who plays all games that count: `games` gives, for a kitchen, joint actions and their score."""
-    participant = store.join(Identity("prolific", who), 1_000.0)
-    for deed in deeds_before_the_games(store.study, ranking):
-        participant = store.act(participant.number, deed, 1_000.0)
+    participant = store.join(ParticipantIdentity("prolific", who), 1_000.0)
+    for event in events_before_the_games(store.study, ranking):
+        participant = store.act(participant.number, event, 1_000.0)
     for number in range(store.study.games_each):
         game = begun(store, participant)
         actions, score = next(games[participant.layout])
-        store.append([Steps(game, 0, tuple(map(tuple, actions)), tuple((tick, 17) for tick in range(len(actions))))])
-        store.finish_game(game, score, 1_010.0, deed=GamePlayed(number))
+        store.append(
+            [
+                Steps(
+                    game,
+                    0,
+                    tuple(map(tuple, actions)),
+                    tuple((tick, 17) for tick in range(len(actions))),
+                )
+            ]
+        )
+        store.finish_game(game, score, 1_010.0, event=GamePlayed(number))
         participant = store.participant(participant.number)
     return participant
 
@@ -86,8 +98,13 @@ def played_games(names, ticks=40, number=64):
     found = {}
     for name in names:
         layout = replace(layouts.get(name), horizon=ticks)
-        pair = tuple(load(f"script:{script}", layout) for script in ("onion_placement_and_delivery", "delivery"))
+        pair = tuple(
+            load(f"script:{script}", layout)
+            for script in ("onion_placement_and_delivery", "delivery")
+        )
         recording = jax.device_get(record(layout, pair, jax.random.key(0), number))
-        games = [(recording.actions[:, n].tolist(), float(recording.score[n])) for n in range(number)]
+        games = [
+            (recording.actions[:, n].tolist(), float(recording.score[n])) for n in range(number)
+        ]
         found[name] = itertools.cycle(games)
     return found

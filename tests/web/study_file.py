@@ -20,7 +20,10 @@ TrajDiv = "stay"
 def write_study(path, **numbers):
     """Write the shipped study with these kitchens and numbers; its path as text."""
     text = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
-    before, after = text.split("[layouts.asymmetric_advantages]")[0], text.split("[[questions]]", 1)[1]
+    before, after = (
+        text.split("[layouts.asymmetric_advantages]")[0],
+        text.split("[[questions]]", 1)[1],
+    )
     for name, value in numbers.items():
         line = next(line for line in before.splitlines() if line.startswith(f"{name} ="))
         before = before.replace(line, f"{name} = {value}")

@@ -16,7 +16,13 @@ class Talker:
         address = url.replace("http", "ws", 1) + "/ws"
         self._open = contextlib.ExitStack()
         self.socket = self._open.enter_context(
-            connect(address, origin=origin or url, additional_headers=headers, max_size=None, open_timeout=30)
+            connect(
+                address,
+                origin=origin or url,
+                additional_headers=headers,
+                max_size=None,
+                open_timeout=30,
+            )
         )
 
     def say(self, kind, **rest):
@@ -55,16 +61,18 @@ def to_the_tutorial(talker):
     """A participant who has answered what comes before the tutorial."""
     talker.say("hello")
     talker.hear("stage")
-    talker.say("deed", deed="consent", agrees=True)
+    talker.say("submit", event="consent", agrees=True)
     asked = talker.hear("stage")
-    talker.say("deed", deed="answers", values={question["id"]: None for question in asked["questions"]})
+    talker.say(
+        "submit", event="answers", values={question["id"]: None for question in asked["questions"]}
+    )
     talker.hear("stage")
-    talker.say("deed", deed="understood")
+    talker.say("submit", event="understood")
     return talker.hear("stage")
 
 
 def to_the_warmup(talker):
     """A participant who needs no tutorial."""
     to_the_tutorial(talker)
-    talker.say("deed", deed="tutorial-done")
+    talker.say("submit", event="tutorial-done")
     return talker.hear("stage")

@@ -6,12 +6,12 @@ from base64 import b64encode
 import numpy as np
 import pytest
 
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from cochef.web import analysis, report
 from cochef.web.progress import Judged
-from cochef.web.records import Identity
-from cochef.web.store import Store
-from tests.web.small_study import deeds_before_the_games, finish_study, played_games, small_study
+from cochef.web.records import ParticipantIdentity
+from cochef.web.store import StudyStore
+from tests.web.small_study import events_before_the_games, finish_study, played_games, small_study
 
 AGENTS = ("HSP", "MEP", "FCP")
 LAYOUTS = np.array(["ring"] * 4 + ["circuit"] * 2)
@@ -19,20 +19,30 @@ RANKS = np.array([[1, 2, 3], [1, 3, 2], [2, 1, 3], [1, 2, 3], [3, 2, 1], [3, 2, 
 
 
 def test_a_preference_is_the_share_who_ranked_one_above_minus_the_share_who_ranked_it_below():
-    found = {(one.layout, one.agent, one.other): one for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)}
+    found = {
+        (one.layout, one.agent, one.other): one
+        for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)
+    }
     assert len(found) == 3 * 6
     assert found["ring", "HSP", "MEP"].value == 3 / 4 - 1 / 4
     assert found["circuit", "HSP", "MEP"].value == -1
     assert found["all", "HSP", "MEP"].value == pytest.approx(3 / 6 - 3 / 6)
     assert found["all", "MEP", "FCP"].value == pytest.approx(3 / 6 - 3 / 6)
-    assert [found[layout, "MEP", "FCP"].people for layout in ("ring", "circuit", "all")] == [4, 2, 6]
+    assert [found[layout, "MEP", "FCP"].people for layout in ("ring", "circuit", "all")] == [
+        4,
+        2,
+        6,
+    ]
     for (layout, one, two), preference in found.items():
         assert preference.value == -found[layout, two, one].value
         assert preference.low <= preference.value <= preference.high
 
 
 def test_where_all_agree_the_interval_is_a_point_and_otherwise_it_is_not():
-    found = {(one.layout, one.agent, one.other): one for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)}
+    found = {
+        (one.layout, one.agent, one.other): one
+        for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)
+    }
     agreed, open_one = found["circuit", "FCP", "HSP"], found["ring", "HSP", "MEP"]
     assert (agreed.low, agreed.value, agreed.high) == (1, 1, 1)
     assert open_one.low < open_one.value < open_one.high
@@ -47,12 +57,20 @@ def made_up_games(people=40, repeats=3, seed=0):
             for seat in (0, 1):
                 for _ in range(repeats):
                     layout = "ring" if person % 2 else "circuit"
-                    score = mean + 10 * seat + level + (30 if layout == "ring" else 0) + generator.normal(0, 5)
+                    score = (
+                        mean
+                        + 10 * seat
+                        + level
+                        + (30 if layout == "ring" else 0)
+                        + generator.normal(0, 5)
+                    )
                     rows.append((person, layout, agent, seat, score))
     columns = zip(*rows, strict=True)
     return {
         name: np.array(column)
-        for name, column in zip(("participant", "layout", "agent", "seat", "score"), columns, strict=True)
+        for name, column in zip(
+            ("participant", "layout", "agent", "seat", "score"), columns, strict=True
+        )
     }
 
 
@@ -67,10 +85,14 @@ def test_the_mixed_model_finds_the_means_differences_and_deviations_that_are_the
     for agent, mean in zip(AGENTS, (100, 80, 79), strict=True):
         for seat, extra in ((0, 0), (1, 10), (None, 5)):
             one = means[agent, seat]
-            assert abs(one.mean - (mean + extra + 15)) < 1.5 * (one.high - one.mean)  # three standard errors
+            assert abs(one.mean - (mean + extra + 15)) < 1.5 * (
+                one.high - one.mean
+            )  # three standard errors
     contrasts = {(one.agent, one.other): one for one in fit.contrasts}
     assert contrasts["HSP", "MEP"].low < 20 < contrasts["HSP", "MEP"].high
-    assert contrasts["HSP", "MEP"].high - contrasts["HSP", "MEP"].low < 3  # people are compared with themselves
+    assert (
+        contrasts["HSP", "MEP"].high - contrasts["HSP", "MEP"].low < 3
+    )  # people are compared with themselves
     assert contrasts["HSP", "MEP"].corrected < 1e-6
     assert contrasts["MEP", "FCP"].low < 1 < contrasts["MEP", "FCP"].high
     assert contrasts["MEP", "FCP"].corrected >= contrasts["MEP", "FCP"].p_value
@@ -109,14 +131,18 @@ def test_the_share_of_the_human_is_not_a_number_where_nobody_did_it():
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    store = Store.open(f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}", small_study())
+    store = StudyStore.open(
+        f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}", small_study()
+    )
     games = played_games(store.study.layouts, ticks=120)
     for number in range(4):
-        finish_study(store, f"person-{number}", games, ranking=((2, 0, 1, 3), (3, 2, 1, 0))[number % 2])
-    participant = store.join(Identity("prolific", "rude"), 1.0)
+        finish_study(
+            store, f"person-{number}", games, ranking=((2, 0, 1, 3), (3, 2, 1, 0))[number % 2]
+        )
+    participant = store.join(ParticipantIdentity("prolific", "rude"), 1.0)
     comments = (("<script>alert(1)</script> | [x](http://y) *so*\nso", "=1+1"),) * 4
-    for deed in deeds_before_the_games(store.study)[:-1]:
-        store.act(participant.number, deed, 2.0)
+    for event in events_before_the_games(store.study)[:-1]:
+        store.act(participant.number, event, 2.0)
     store.act(participant.number, Judged((0, 1, 2, 3), comments), 2.0)
     yield store
     store.close()
@@ -127,7 +153,9 @@ def test_ranks_are_those_that_people_gave(store):
     people = [one for one in store.participants() if one.progress.stage != "consent"]
     assert layouts.tolist() == [one.layout for one in people]
     order = {partner.agent: n for n, partner in enumerate(people[0].plan.partners)}
-    assert ranks[0].tolist() == [(2, 0, 1, 3).index(order[agent]) + 1 for agent in store.study.agents]
+    assert ranks[0].tolist() == [
+        (2, 0, 1, 3).index(order[agent]) + 1 for agent in store.study.agents
+    ]
 
 
 def test_every_complete_game_is_counted_with_what_both_did(store):
@@ -144,7 +172,14 @@ def test_every_complete_game_is_counted_with_what_both_did(store):
 def test_the_report_has_all_tables_and_figures_and_shows_comments_as_text(store, tmp_path):
     names = report.write(store, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(names)
-    assert {"report.html", "report.md", "games.csv", "preferences.csv", "scores.csv", "contrasts.csv"} <= set(names)
+    assert {
+        "report.html",
+        "report.md",
+        "games.csv",
+        "preferences.csv",
+        "scores.csv",
+        "contrasts.csv",
+    } <= set(names)
     assert {"preferences.png", "scores.png", "comments.csv", "behaviour.csv"} <= set(names)
     page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     assert "<script" not in page
@@ -162,6 +197,6 @@ def test_the_report_has_all_tables_and_figures_and_shows_comments_as_text(store,
 
 
 def test_a_study_without_anybody_has_a_report(tmp_path):
-    store = Store.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
+    store = StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
     assert "report.html" in report.write(store, tmp_path / "out")
     store.close()

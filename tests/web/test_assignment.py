@@ -13,7 +13,9 @@ PLACES = range(12)
 
 def test_everybody_plays_each_agent_in_each_seat_three_times():
     for place in PLACES:
-        assert Counter(order(4, 3, place)) == {(agent, seat): 3 for agent in range(4) for seat in range(2)}
+        assert Counter(order(4, 3, place)) == {
+            (agent, seat): 3 for agent in range(4) for seat in range(2)
+        }
 
 
 def test_every_eight_games_hold_each_agent_in_each_seat_once():
@@ -59,7 +61,9 @@ def test_the_letters_of_partners_are_shuffled_anew_for_everybody_and_do_not_chan
     shown = Counter(tuple(partner.agent for partner in one.partners) for one in plans)
     assert len(shown) == 24
     assert all([partner.label for partner in one.partners] == ["A", "B", "C", "D"] for one in plans)
-    agents = {tuple((one.partners[game.partner].agent, game.seat) for game in one.games) for one in plans}
+    agents = {
+        tuple((one.partners[game.partner].agent, game.seat) for game in one.games) for one in plans
+    }
     assert len(agents) == 1
 
 

@@ -15,22 +15,26 @@ from cochef.kitchen import layouts
 from cochef.web import export
 from cochef.web.overview import overview
 from cochef.web.progress import Consent
-from cochef.web.records import Identity
-from cochef.web.replays import kitchens, mismatches, replay
+from cochef.web.records import ParticipantIdentity
+from cochef.web.replays import measure, mismatches, stored_layouts
 from cochef.web.schema import COMMENTS, GAMES
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from tests.web.small_study import at_the_games, begun, finish_study, played_games, small_study
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """Three have finished, one is at the games and plays, one has declined."""
-    store = Store.open(f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}", small_study())
+    store = StudyStore.open(
+        f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}", small_study()
+    )
     games = played_games(store.study.layouts, ticks=120)
     for number in range(3):
         finish_study(store, f"secret-person-{number}", games)
     begun(store, at_the_games(store, "secret-person-3"))
-    store.act(store.join(Identity("link", "secret-person-4"), 1.0).number, Consent(False), 2.0)
+    store.act(
+        store.join(ParticipantIdentity("link", "secret-person-4"), 1.0).number, Consent(False), 2.0
+    )
     yield store
     store.close()
 
@@ -54,18 +58,18 @@ def test_a_wrong_score_is_found(store):
 
 
 def test_a_game_is_seen_only_up_to_its_last_tick(store):
-    seen = {game.number: behaviour for game, behaviour in replay(store, list(store.games()))}
+    seen = {game.number: behaviour for game, behaviour in measure(store, list(store.games()))}
     for game in store.games():
         assert seen[game.number].idle.max() <= len(game.actions)
-        assert seen[game.number].tally.events.sum() > 0 or not len(game.actions)
+        assert seen[game.number].totals.events.sum() > 0 or not len(game.actions)
 
 
 def test_a_kitchen_of_ones_own_is_called_in_a_replay_as_on_the_pages(tmp_path):
     own = tmp_path / "mine.toml"
     own.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
     small = replace(small_study(), layouts={str(own): dict.fromkeys(small_study().agents, "stay")})
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", small)) as store:
-        found = kitchens(store)[small.configuration_hash, str(own)]
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small)) as store:
+        found = stored_layouts(store)[small.configuration_hash, str(own)]
     assert found == layouts.get(str(own))
 
 
@@ -110,18 +114,29 @@ def test_nothing_in_an_export_tells_who_a_participant_is(store):
 
 def test_no_completion_code_is_in_an_export(tmp_path):
     coded = replace(small_study(), completion_code="C0DE-F0R-ALL")
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", coded)) as store:
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", coded)) as store:
         at_the_games(store)
-        assert not [name for name, content in export.files(store).items() if b"C0DE-F0R-ALL" in content]
+        assert not [
+            name for name, content in export.files(store).items() if b"C0DE-F0R-ALL" in content
+        ]
         (configuration,) = json.loads(export.files(store)["configurations.json"]).values()
         assert configuration["study"]["completion_code"] == ""
         assert configuration["study"]["title"] == store.study.title
 
 
 def test_a_comment_that_looks_like_a_formula_is_text_in_a_spreadsheet(tmp_path):
-    store = Store.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
+    store = StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
     at_the_games(store)
-    formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x")', "plain", "5 = 4 + 1"]
+    formulas = [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        '=HYPERLINK("http://x")',
+        "plain",
+        "5 = 4 + 1",
+    ]
     with store._writing() as connection:
         for row, text in zip(connection.execute(sql.select(COMMENTS)).all(), formulas, strict=True):
             same = (COMMENTS.c.agent == row.agent) & (COMMENTS.c.question == row.question)
@@ -131,7 +146,9 @@ def test_a_comment_that_looks_like_a_formula_is_text_in_a_spreadsheet(tmp_path):
         *(f"'{text}" for text in formulas[:6]),
         *formulas[6:],
     }
-    assert {json.loads(line)["comment"] for line in files["comments.jsonl"].splitlines()} == set(formulas)
+    assert {json.loads(line)["comment"] for line in files["comments.jsonl"].splitlines()} == set(
+        formulas
+    )
     store.close()
 
 

@@ -18,16 +18,20 @@ from websockets.exceptions import ConnectionClosed
 
 from cochef.web import replays, tickets
 from cochef.web.progress import Stage
-from cochef.web.records import Ended, Identity
+from cochef.web.records import GameEnd, ParticipantIdentity
 from cochef.web.server import study_app
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from tests.web.serving import serving
 from tests.web.small_study import small_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
 
 PASSWORD = "correct horse"
 STUDY = small_study(
-    ("coordination_ring",), ticks_per_second=1000.0, participants_per_layout=5000, tutorial_ticks=200, game_ticks=20
+    ("coordination_ring",),
+    ticks_per_second=1000.0,
+    participants_per_layout=5000,
+    tutorial_ticks=200,
+    game_ticks=20,
 )
 TALKERS = 4
 OWN_CHANCE = pytest.mark.filterwarnings(  # schemathesis draws some numbers past hypothesis
@@ -49,8 +53,10 @@ class Complaints(logging.Handler):
 @pytest.fixture
 def served(tmp_path):
     complaints = Complaints()
-    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio", "cochef.web.desk")]
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
+    loggers = [
+        logging.getLogger(name) for name in ("uvicorn.error", "asyncio", "cochef.web.study_service")
+    ]
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
         app = study_app(STUDY, store, password=PASSWORD, capacity=16, open_door=True)
         with serving(app) as url:
             for logger in loggers:
@@ -68,12 +74,33 @@ def anything(chance, depth=0):
         return [anything(chance, depth + 1) for _ in range(chance.randrange(5))]
     if kind in (7, 8):
         return {word(chance): anything(chance, depth + 1) for _ in range(chance.randrange(5))}
-    return [None, chance.random() < 0.5, chance.randrange(-3, 9), chance.uniform(-1e9, 1e9), word(chance), 2**70][kind]
+    return [
+        None,
+        chance.random() < 0.5,
+        chance.randrange(-3, 9),
+        chance.uniform(-1e9, 1e9),
+        word(chance),
+        2**70,
+    ][kind]
 
 
 def word(chance):
-    known = ["type", "deed", "action", "t", "partner", "hello", "start", "ready", "ranking", "values", "seconds"]
-    return chance.choice([*known, "", "\0", "'; --", "<b>", "é" * 50, chr(chance.randrange(0x20, 0xD7FF)) * 3])
+    known = [
+        "type",
+        "event",
+        "action",
+        "t",
+        "partner",
+        "hello",
+        "start",
+        "ready",
+        "ranking",
+        "values",
+        "seconds",
+    ]
+    return chance.choice(
+        [*known, "", "\0", "'; --", "<b>", "é" * 50, chr(chance.randrange(0x20, 0xD7FF)) * 3]
+    )
 
 
 def sensible(chance):
@@ -84,17 +111,40 @@ def sensible(chance):
             {"type": "hello", "take_over": chance.random() < 0.5},
             {"type": "start"},
             {"type": "start", "partner": whole},
-            {"type": "start", "layout": "coordination_ring", "partner": "random", "seat": 0, "slowness": 1, "ticks": 9},
+            {
+                "type": "start",
+                "layout": "coordination_ring",
+                "partner": "random",
+                "seat": 0,
+                "slowness": 1,
+                "ticks": 9,
+            },
             {"type": "ready", "seconds": chance.choice([0, 0.0, -1, 99])},
             {"type": chance.choice(["down", "up"]), "action": whole},
             {"type": "seen", "t": chance.randrange(-1, 300)},
             {"type": "stop"},
-            {"type": "deed", "deed": "consent", "agrees": True},
-            {"type": "deed", "deed": "answers", "values": {"age": whole, "gender": None, "experience": word(chance)}},
-            {"type": "deed", "deed": "answers", "values": {"age": None, "gender": None, "experience": None}},
-            {"type": "deed", "deed": chance.choice(["understood", "tutorial-done", "warm-up-done"])},
-            {"type": "deed", "deed": "judged", "ranking": ranking, "comments": [["a", "b"]] * 4},
-            {"type": "deed", "deed": "judged", "ranking": anything(chance), "comments": anything(chance)},
+            {"type": "submit", "event": "consent", "agrees": True},
+            {
+                "type": "submit",
+                "event": "answers",
+                "values": {"age": whole, "gender": None, "experience": word(chance)},
+            },
+            {
+                "type": "submit",
+                "event": "answers",
+                "values": {"age": None, "gender": None, "experience": None},
+            },
+            {
+                "type": "submit",
+                "event": chance.choice(["understood", "tutorial-done", "warm-up-done"]),
+            },
+            {"type": "submit", "event": "judged", "ranking": ranking, "comments": [["a", "b"]] * 4},
+            {
+                "type": "submit",
+                "event": "judged",
+                "ranking": anything(chance),
+                "comments": anything(chance),
+            },
         ]
     )
 
@@ -111,7 +161,11 @@ def frame(chance):
     if kind < 0.8:
         text = json.dumps(sensible(chance))
         cut = chance.randrange(len(text))
-        return text[:cut] + chance.choice(["", "}", '"', "\\", "[" * 300, "9" * 400, word(chance)]) + text[cut + 1 :]
+        return (
+            text[:cut]
+            + chance.choice(["", "}", '"', "\\", "[" * 300, "9" * 400, word(chance)])
+            + text[cut + 1 :]
+        )
     return json.dumps(anything(chance)) if kind < 0.95 else word(chance) * chance.randrange(40)
 
 
@@ -120,7 +174,9 @@ async def babble(url, cookie, seed, frames):
     chance, left = random.Random(seed), frames
     address, headers = url.replace("http", "ws") + "/ws", {"Cookie": f"cochef={cookie}"}
     while left > 0:
-        async with connect(address, origin=url, additional_headers=headers, ping_interval=None) as socket:
+        async with connect(
+            address, origin=url, additional_headers=headers, ping_interval=None
+        ) as socket:
             listening = asyncio.create_task(swallow(socket))
             with suppress(ConnectionClosed):
                 await socket.send('{"type":"hello","take_over":true}')
@@ -147,7 +203,9 @@ def babble_beside_a_witness(served, frames):
     cookies = [cookie_of(url) for _ in range(TALKERS)]
 
     async def everybody():
-        await asyncio.gather(*(babble(url, cookie, seed, frames // TALKERS) for seed, cookie in enumerate(cookies)))
+        await asyncio.gather(
+            *(babble(url, cookie, seed, frames // TALKERS) for seed, cookie in enumerate(cookies))
+        )
 
     crowd = threading.Thread(target=lambda: asyncio.run(everybody()))
     witness = cookie_of(url)
@@ -163,7 +221,7 @@ def babble_beside_a_witness(served, frames):
             over = talker.hear("over")
             talker.hear("stage")
             stored = store.game(game["game"])
-            assert stored.ended is Ended.COMPLETE and stored.score == over["score"]
+            assert stored.ended is GameEnd.COMPLETE and stored.score == over["score"]
             assert len(stored.actions) == STUDY.numbers.tutorial_ticks
             played += 1
     assert played > 1
@@ -186,27 +244,42 @@ def call_everything(served, examples):
     """Call every operation in ways that its description allows and forbids; how many calls that were."""
     url, store, app = served
     schema = schemathesis.openapi.from_dict(app.openapi())
-    witness = store.join(Identity("prolific", "witness"), 1e10)
+    witness = store.join(ParticipantIdentity("prolific", "witness"), 1e10)
     calls = 0
     with requests.Session() as session:
         session.headers["Origin"] = url
-        assert session.post(f"{url}/api/admin/login", json={"password": PASSWORD}, timeout=30).status_code == 204
+        assert (
+            session.post(
+                f"{url}/api/admin/login", json={"password": PASSWORD}, timeout=30
+            ).status_code
+            == 204
+        )
         for found in schema.get_all_operations():
             operation = found.ok()
             for mode in GenerationMode:
 
-                @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+                @settings(
+                    max_examples=examples,
+                    deadline=None,
+                    suppress_health_check=list(HealthCheck),
+                    database=None,
+                )
                 @given(operation.as_strategy(generation_mode=mode))
                 def called(case):
                     nonlocal calls
-                    if case.path.endswith("/withdraw") and case.path_parameters.get("number") == witness.number:
+                    if (
+                        case.path.endswith("/withdraw")
+                        and case.path_parameters.get("number") == witness.number
+                    ):
                         return
                     answer = case.call(base_url=url, session=session)
                     calls += 1
                     assert answer.status_code < 500, (case.method, case.path, answer.status_code)
                     assert b"Traceback" not in answer.content
 
-                with suppress(Unsatisfiable):  # what takes no parameters has none that could be wrong
+                with suppress(
+                    Unsatisfiable
+                ):  # what takes no parameters has none that could be wrong
                     called()
     assert store.participant(witness.number) == witness
     return calls

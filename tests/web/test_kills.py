@@ -7,13 +7,14 @@ they were shown; in the end those are compared with the store.
 import asyncio
 import random
 import time
+from functools import partial
 
 import pytest
 
 from cochef.kitchen import layouts
 from cochef.web import rehearse, study
 from cochef.web.bots import Bot
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from tests.web.study_file import write_study
 
 SOON = 5.0  # seconds
@@ -26,12 +27,14 @@ async def until(condition, playing):
 
 
 async def keep_killing(launch, address, kills, bots):
-    """Kill the server so many times while all bots play; the diaries, and when the server answered again each time."""
+    """Kill the server so many times while all bots play; the transcripts, and when the server answered again each time."""
     process, answers = launch(), []
     try:
         await asyncio.to_thread(rehearse.await_answer, address, process)
         playing = asyncio.gather(*(bot.take_part(patience=300.0) for bot in bots))
-        await until(lambda: all(len(bot.diary.actions) > 1 for bot in bots), playing)  # every room has been opened once
+        await until(
+            lambda: all(len(bot.transcript.actions) > 1 for bot in bots), playing
+        )  # every room has been opened once
         for _ in range(kills):
             await asyncio.sleep(random.Random().uniform(0.1, 1.5))
             assert not playing.done(), "the bots had finished before the last kill"
@@ -49,31 +52,51 @@ async def keep_killing(launch, address, kills, bots):
 
 def survive(place, kills, number, **numbers):
     """Play with this many bots and kills; for each kill the longest that a bot waited after the server answered."""
-    file = write_study(place / "study.toml", **numbers, repeats=1, agent_acts_once_in=2, countdown_seconds=0)
+    file = write_study(
+        place / "study.toml", **numbers, repeats=1, agent_acts_once_in=2, countdown_seconds=0
+    )
     database, port, found = f"sqlite:///{place / 'study.db'}", rehearse.free_port(), study.get(file)
-    rehearse.practise(found)
-    address, kitchens = f"http://127.0.0.1:{port}", [*map(layouts.get, (*found.layouts, found.tutorial_layout))]
+    rehearse.compile_bots(found)
+    address, kitchens = (
+        f"http://127.0.0.1:{port}",
+        [*map(layouts.get, (*found.layouts, found.tutorial_layout))],
+    )
     bots = [Bot(address, f"bot-{n}", kitchens) for n in range(number)]
-    launch = lambda: rehearse.launch(file, database, port, capacity=32)  # noqa: E731
-    diaries, answers = asyncio.run(keep_killing(launch, address, kills, bots))
-    store = Store.existing(database)
+    launch = partial(rehearse.launch, file, database, port, capacity=32)
+    transcripts, answers = asyncio.run(keep_killing(launch, address, kills, bots))
+    store = StudyStore.existing(database)
     with store.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
-    assert rehearse.problems(store, diaries) == []
+    assert rehearse.problems(store, transcripts) == []
     store.close()
-    breaks = [pair for diary in diaries for pair in diary.cut_off]
+    breaks = [pair for transcript in transcripts for pair in transcript.cut_off]
     assert len(breaks) >= kills
-    return [max((back - answer for lost, back in breaks if lost < answer < back), default=0.0) for answer in answers]
+    return [
+        max((back - answer for lost, back in breaks if lost < answer < back), default=0.0)
+        for answer in answers
+    ]
 
 
 def test_a_server_killed_twice_loses_nothing_that_it_acknowledged(tmp_path):
-    numbers = {"participants_per_layout": 2, "ticks_per_second": 30, "game_ticks": 45, "warmup_ticks": 15}
+    numbers = {
+        "participants_per_layout": 2,
+        "ticks_per_second": 30,
+        "game_ticks": 45,
+        "warmup_ticks": 15,
+    }
     assert len(survive(tmp_path, 2, 3, **numbers, tutorial_ticks=20)) == 2
 
 
 @pytest.mark.long
-def test_a_server_killed_a_hundred_times_under_twenty_players_loses_nothing_and_everybody_goes_on_soon(tmp_path):
-    numbers = {"participants_per_layout": 10, "ticks_per_second": 12, "game_ticks": 600, "warmup_ticks": 60}
+def test_a_server_killed_a_hundred_times_under_twenty_players_loses_nothing_and_everybody_goes_on_soon(
+    tmp_path,
+):
+    numbers = {
+        "participants_per_layout": 10,
+        "ticks_per_second": 12,
+        "game_ticks": 600,
+        "warmup_ticks": 60,
+    }
     waited = survive(tmp_path, 100, 20, **numbers, tutorial_ticks=60)
     print(
         f"\n100 kills: waited at most {max(waited):.1f} s after the server answered, {sum(waited) / 100:.1f} on average"

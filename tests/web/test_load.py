@@ -40,7 +40,10 @@ class Crowd:
         cookie = await asyncio.to_thread(cookie_of, self.url)
         headers = {"Cookie": f"cochef={cookie}"}
         async with connect(
-            self.url.replace("http", "ws") + "/ws", origin=self.url, additional_headers=headers, compression=None
+            self.url.replace("http", "ws") + "/ws",
+            origin=self.url,
+            additional_headers=headers,
+            compression=None,
         ) as socket:
 
             async def say(kind, **rest):
@@ -70,21 +73,28 @@ class Crowd:
 
 def step_after(stage, number):
     """What a participant in a hurry does next."""
-    deeds = {
-        "consent": {"deed": "consent", "agrees": True},
-        "questions": {"deed": "answers", "values": dict.fromkeys(["age", "gender", "experience"])},
-        "instructions": {"deed": "understood"},
-        "tutorial": {"deed": "tutorial-done"},
+    events = {
+        "consent": {"event": "consent", "agrees": True},
+        "questions": {"event": "answers", "values": dict.fromkeys(["age", "gender", "experience"])},
+        "instructions": {"event": "understood"},
+        "tutorial": {"event": "tutorial-done"},
     }
-    if stage["stage"] in deeds:
-        return {"kind": "deed", **deeds[stage["stage"]]}
+    if stage["stage"] in events:
+        return {"kind": "submit", **events[stage["stage"]]}
     return {"kind": "start", "partner": number % 4}
 
 
 @contextlib.contextmanager
 def load_server(tmp_path, capacity):
     port = free_port()
-    command = [sys.executable, "-m", "tests.web.load_server", str(tmp_path / "load.db"), str(port), str(capacity)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.web.load_server",
+        str(tmp_path / "load.db"),
+        str(port),
+        str(capacity),
+    ]
     with subprocess.Popen(command) as process:
         url = f"http://127.0.0.1:{port}"
         try:
@@ -105,7 +115,10 @@ async def measured(client, seconds):
     await asyncio.sleep(seconds)
     after = (await client.get("/punctuality")).json()
     passed = time.monotonic() - began
-    shares = {"server": (after["cpu"] - before["cpu"]) / passed, "load": (time.process_time() - cpu) / passed}
+    shares = {
+        "server": (after["cpu"] - before["cpu"]) / passed,
+        "load": (time.process_time() - cpu) / passed,
+    }
     return {**after, **{name: round(share, 2) for name, share in shares.items()}}
 
 
@@ -119,7 +132,10 @@ async def load(url, numbers, capacity, seconds):
             await crowd.grow(min(number, capacity))
             await asyncio.sleep(2)
             found[number] = await measured(client, seconds)
-            print(f"{number} games: {found[number]}, load average {os.getloadavg()[0]:.1f}", flush=True)
+            print(
+                f"{number} games: {found[number]}, load average {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
         await crowd.grow(len(crowd.playing) + 5)
         beyond = await measured(client, seconds / 3)
         for player in crowd.playing:
@@ -142,7 +158,9 @@ def test_sixty_games_at_once_stay_punctual(tmp_path):
         found, beyond, turned_away = asyncio.run(load(url, [60, 90, 120, 180, 240], 240, SECONDS))
     base = found[0]["heart"][1]
     print(f"without games {found[0]}; beyond capacity {turned_away} turned away, {beyond}")
-    broken = [number for number, one in found.items() if number and one["ticks"][1] > base + ALLOWED]
+    broken = [
+        number for number, one in found.items() if number and one["ticks"][1] > base + ALLOWED
+    ]
     print(f"more than {ALLOWED:g} ms above that with: {broken or 'none of these'}")
     assert found[60]["games"] == 60
     assert found[60]["ticks"][1] <= base + ALLOWED

@@ -6,8 +6,8 @@ import pytest
 
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
-from cochef.web.loop import FullError, Loop, Rooms
-from cochef.web.session import Setup
+from cochef.web.loop import FullError, GameLoop, Rooms
+from cochef.web.session import GameSetup
 
 RING = layouts.get("coordination_ring")
 
@@ -20,8 +20,16 @@ def rooms():
 
 
 def setup(**changes):
-    asked = {"layout": RING, "partner": "random", "seat": 0, "seed": 5, "ticks": 50, "rate": 10.0, "slowness": 2}
-    return Setup(**asked | changes)
+    asked = {
+        "layout": RING,
+        "partner": "random",
+        "seat": 0,
+        "seed": 5,
+        "ticks": 50,
+        "rate": 10.0,
+        "slowness": 2,
+    }
+    return GameSetup(**asked | changes)
 
 
 class Hearing:
@@ -30,13 +38,13 @@ class Hearing:
     def __init__(self):
         self.heard = []
 
-    def __call__(self, table, happened):
-        self.heard.append((table, happened))
+    def __call__(self, live, result):
+        self.heard.append(result)
 
 
 def make_loop(rooms, capacity=3):
     now = [100.0]
-    return Loop(rooms, capacity, clock=lambda: now[0]), now
+    return GameLoop(rooms, capacity, clock=lambda: now[0]), now
 
 
 def play(loop, now, seconds, step=0.01):
@@ -48,88 +56,88 @@ def play(loop, now, seconds, step=0.01):
 def test_a_game_ticks_at_its_rate_once_it_is_resumed(rooms):
     loop, now = make_loop(rooms)
     hearing = Hearing()
-    table = loop.seat(setup(), hearing)
+    live = loop.add(setup(), hearing)
     play(loop, now, 1.0)
     assert hearing.heard == []
-    loop.resume(table)
+    loop.resume(live)
     play(loop, now, 2.005)
-    assert table.game.tick == len(hearing.heard) == 20
-    loop.rest(table)
+    assert live.game.tick == len(hearing.heard) == 20
+    loop.pause(live)
     play(loop, now, 1.0)
-    assert table.game.tick == 20
+    assert live.game.tick == 20
 
 
 def test_games_of_one_rate_tick_at_the_same_moments(rooms):
     loop, now = make_loop(rooms)
-    tables = [loop.seat(setup(seed=seed), Hearing()) for seed in range(2)]
-    loop.resume(tables[0])
+    games = [loop.add(setup(seed=seed), Hearing()) for seed in range(2)]
+    loop.resume(games[0])
     now[0] += 0.037
-    loop.resume(tables[1])
-    assert tables[0].due == tables[1].due
+    loop.resume(games[1])
+    assert games[0].due == games[1].due
 
 
 def test_a_late_clock_skips_what_it_missed(rooms):
     loop, now = make_loop(rooms)
-    table = loop.seat(setup(), Hearing())
-    loop.resume(table)
+    live = loop.add(setup(), Hearing())
+    loop.resume(live)
     now[0] += 5.0
     loop.tick(now[0])
     loop.tick(now[0])
-    assert table.game.tick == 1
+    assert live.game.tick == 1
     assert loop.punctuality.late[-1] == pytest.approx(4.9, abs=0.11)
 
 
 def test_the_person_does_what_the_keys_ask_and_the_game_ends(rooms):
     loop, now = make_loop(rooms)
     hearing = Hearing()
-    table = loop.seat(setup(ticks=5, seat=1), hearing)
-    loop.resume(table)
-    table.game = table.game.press(Action.WEST)
+    live = loop.add(setup(ticks=5, seat=1), hearing)
+    loop.resume(live)
+    live.keys = live.keys.press(Action.WEST)
     play(loop, now, 2.0)
-    assert [happened.actions[1] for _, happened in hearing.heard] == [Action.WEST] * 5
-    assert table.game.is_over and table.due is None
+    assert [result.actions[1] for result in hearing.heard] == [Action.WEST] * 5
+    assert live.game.is_over and live.due is None
 
 
 def test_beyond_capacity_there_is_no_seat_until_somebody_leaves(rooms):
     loop, _ = make_loop(rooms, capacity=2)
-    tables = [loop.seat(setup(), Hearing()) for _ in range(2)]
+    games = [loop.add(setup(), Hearing()) for _ in range(2)]
     with pytest.raises(FullError):
-        loop.seat(setup(), Hearing())
-    loop.leave(tables[0])
-    loop.seat(setup(), Hearing())
+        loop.add(setup(), Hearing())
+    loop.remove(games[0])
+    loop.add(setup(), Hearing())
 
 
 def test_a_game_that_was_interrupted_catches_up_and_goes_on_the_same(rooms):
     loop, now = make_loop(rooms)
     hearing = Hearing()
-    whole = loop.seat(setup(), hearing)
+    whole = loop.add(setup(), hearing)
     loop.resume(whole)
     play(loop, now, 6.0)
-    played = [happened.actions for _, happened in hearing.heard]
+    played = [result.actions for result in hearing.heard]
     assert len(played) == 50
-    loop.leave(whole)
+    loop.remove(whole)
 
     again = Hearing()
-    table = loop.seat(setup(), again, played[:30])
-    loop.resume(table)
-    assert table.due is None, "a game cannot run before it has caught up"
+    live = loop.add(setup(), again, played[:30])
+    loop.resume(live)
+    assert live.due is None, "a game cannot run before it has caught up"
     while loop.catch_up():
         pass
-    assert table.caught_up.is_set() and again.heard == []
-    loop.resume(table)
+    assert live.caught_up.is_set() and again.heard == []
+    loop.resume(live)
     play(loop, now, 3.0)
-    assert [happened.actions[1] for _, happened in again.heard] == [both[1] for both in played[30:]]
+    assert [result.actions[1] for result in again.heard] == [both[1] for both in played[30:]]
 
 
 def test_running_games_are_not_held_up_by_one_that_catches_up(rooms):
     async def scene():
-        loop = Loop(rooms, 3)
+        loop = GameLoop(rooms, 3)
         hearing = Hearing()
-        running = loop.seat(setup(ticks=1000, rate=20.0), hearing)
+        running = loop.add(setup(ticks=1000, rate=20.0), hearing)
         loop.resume(running)
         clock = asyncio.create_task(loop.run())
         await asyncio.sleep(0.3)
-        behind = loop.seat(setup(ticks=1000), Hearing(), [(4, 4)] * 200)
+        behind = loop.add(setup(ticks=1000), Hearing(), [(4, 4)] * 200)
         before = running.game.tick
         await asyncio.wait_for(behind.caught_up.wait(), 60)
         during = running.game.tick - before

@@ -51,7 +51,12 @@ def test_a_person_cooks_a_soup_by_keys_plays_to_the_end_and_looks_at_it_again(ur
         cook_a_soup(walker)
         assert page.inner_text(".score .number") == "20"
         page.wait_for_selector("h1:has-text('Score 20')")
-        assert ear.last("over") == {"type": "over", "game": ear.last("game")["game"], "score": 20.0, "t": 200}
+        assert ear.last("over") == {
+            "type": "over",
+            "game": ear.last("game")["game"],
+            "score": 20.0,
+            "t": 200,
+        }
 
         assert page.inner_text("tr:has-text('delivers a soup') td >> nth=0") == "1"
         for _ in range(3):

@@ -21,9 +21,11 @@ def counting(traces):
     return add
 
 
-def run(traces, about="adding"):
+def run(traces, context="adding"):
     example = ({"value": np.arange(3, dtype=np.int32)}, np.int32(4))
-    product, total = compiled(counting(traces), about, *example)(*example)  # leaves come in the order of their names
+    product, total = compiled(counting(traces), context, *example)(
+        *example
+    )  # leaves come in the order of their names
     assert np.asarray(total).tolist() == [4, 5, 6] and np.asarray(product).tolist() == [0, 4, 8]
 
 
@@ -37,7 +39,7 @@ def test_a_program_is_traced_once_and_then_kept(kept):
 def test_what_a_program_depends_on_tells_it_from_others(kept):
     traces = []
     run(traces)
-    run(traces, about="another")
+    run(traces, context="another")
     assert len(traces) == 2 and len(list(kept.iterdir())) == 2
 
 

@@ -10,7 +10,7 @@ from cochef.web.progress import (
     Consent,
     GamePlayed,
     Judged,
-    Progress,
+    ParticipantProgress,
     Stage,
     TutorialDone,
     Understood,
@@ -19,42 +19,44 @@ from cochef.web.progress import (
     advance,
     beginning,
 )
-from tests.web.small_study import deeds_before_the_games, small_study
+from tests.web.small_study import events_before_the_games, small_study
 
 STUDY = small_study()
 NO_COMMENTS = (("", ""),) * 4
-DEEDS = (*deeds_before_the_games(STUDY), *(GamePlayed(number) for number in range(8)))
+EVENTS = (*events_before_the_games(STUDY), *(GamePlayed(number) for number in range(8)))
 
 
-def walk(deeds, progress=None):
-    """The stages that these deeds lead to."""
+def walk(events, progress=None):
+    """The stages that these events lead to."""
     progress, stages = progress or beginning(STUDY), []
-    for deed in deeds:
-        progress = advance(STUDY, progress, deed)
+    for event in events:
+        progress = advance(STUDY, progress, event)
         stages.append(progress.stage)
     return progress, stages
 
 
 def test_a_person_goes_through_all_stages_in_order():
-    progress, stages = walk(DEEDS)
-    assert list(dict.fromkeys(stages)) == [stage for stage in Stage if stage not in (Stage.CONSENT, Stage.DECLINED)]
-    assert progress == Progress(Stage.THANKS, (1, 1, 1, 1), 8)
+    progress, stages = walk(EVENTS)
+    assert list(dict.fromkeys(stages)) == [
+        stage for stage in Stage if stage not in (Stage.CONSENT, Stage.DECLINED)
+    ]
+    assert progress == ParticipantProgress(Stage.THANKS, (1, 1, 1, 1), 8)
 
 
 def test_who_does_not_consent_has_declined_and_can_do_nothing_more():
     progress, _ = walk([Consent(False)])
     assert progress.stage is Stage.DECLINED
-    for deed in DEEDS:
+    for event in EVENTS:
         with pytest.raises(InputError, match="at the stage declined"):
-            advance(STUDY, progress, deed)
+            advance(STUDY, progress, event)
 
 
-def test_no_deed_is_accepted_at_a_stage_to_which_it_does_not_belong():
+def test_no_event_is_accepted_at_a_stage_to_which_it_does_not_belong():
     accepted = 0
     for stage in Stage:
-        for deed in {type(deed): deed for deed in reversed(DEEDS)}.values():
+        for event in {type(event): event for event in reversed(EVENTS)}.values():
             try:
-                advance(STUDY, Progress(stage, (1, 1, 1, 1)), deed)
+                advance(STUDY, ParticipantProgress(stage, (1, 1, 1, 1)), event)
                 accepted += 1
             except InputError as error:
                 assert f"at the stage {stage}; it belongs to" in str(error)
@@ -80,16 +82,21 @@ def test_without_questions_their_stage_is_left_out():
 )
 def test_an_answer_outside_what_is_allowed_is_refused(values, complaint):
     with pytest.raises(InputError, match=complaint):
-        advance(STUDY, Progress(Stage.QUESTIONS, (0,) * 4), Answers(values))
+        advance(STUDY, ParticipantProgress(Stage.QUESTIONS, (0,) * 4), Answers(values))
 
 
 def test_every_question_may_be_declined():
     declined = Answers(dict.fromkeys(("age", "gender", "experience")))
-    assert advance(STUDY, Progress(Stage.QUESTIONS, (0,) * 4), declined).stage is Stage.INSTRUCTIONS
+    assert (
+        advance(STUDY, ParticipantProgress(Stage.QUESTIONS, (0,) * 4), declined).stage
+        is Stage.INSTRUCTIONS
+    )
 
 
 def test_every_partner_is_tried_before_one_goes_on():
-    progress, _ = walk([Consent(True), DEEDS[1], Understood(), TutorialDone(), WarmupPlayed(2), WarmupPlayed(2)])
+    progress, _ = walk(
+        [Consent(True), EVENTS[1], Understood(), TutorialDone(), WarmupPlayed(2), WarmupPlayed(2)]
+    )
     assert progress.tried == (0, 0, 2, 0)
     with pytest.raises(InputError, match=r"\[0, 0, 2, 0\]; at least 1 with each"):
         advance(STUDY, progress, WarmupDone())
@@ -100,18 +107,25 @@ def test_every_partner_is_tried_before_one_goes_on():
 @pytest.mark.parametrize("ranking", [(), (0, 1, 2), (0, 1, 2, 2), (0, 1, 2, 4), (0, 1, 2, 3, 3)])
 def test_a_ranking_has_every_partner_once(ranking):
     with pytest.raises(InputError, match="every partner from 0 to 3 once"):
-        advance(STUDY, Progress(Stage.RANKING, (1,) * 4), Judged(ranking, NO_COMMENTS))
+        advance(STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged(ranking, NO_COMMENTS))
 
 
-@pytest.mark.parametrize("comments", [(), (("", ""),) * 3, (("",),) * 4, (("", "x" * 5_001),) * 4, (("\0", ""),) * 4])
+@pytest.mark.parametrize(
+    "comments", [(), (("", ""),) * 3, (("",),) * 4, (("", "x" * 5_001),) * 4, (("\0", ""),) * 4]
+)
 def test_comments_have_an_entry_for_each_partner_and_question_of_a_sensible_length(comments):
     with pytest.raises(InputError, match="comment"):
-        advance(STUDY, Progress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), comments))
-    assert advance(STUDY, Progress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), NO_COMMENTS)).stage is Stage.GAMES
+        advance(STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), comments))
+    assert (
+        advance(
+            STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), NO_COMMENTS)
+        ).stage
+        is Stage.GAMES
+    )
 
 
 def test_games_are_played_in_order_and_none_twice():
-    progress = Progress(Stage.GAMES, (1,) * 4, 3)
+    progress = ParticipantProgress(Stage.GAMES, (1,) * 4, 3)
     for wrong in (2, 4, -1):
         with pytest.raises(InputError, match="the next one to play is 3"):
             advance(STUDY, progress, GamePlayed(wrong))

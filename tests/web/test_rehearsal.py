@@ -9,10 +9,10 @@ import pytest
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import rehearse, study
-from cochef.web.bots import Bot, Diary, _enter, minds
+from cochef.web.bots import Bot, Transcript, _enter, bot_policies
 from cochef.web.progress import Stage
-from cochef.web.records import Identity, Phase
-from cochef.web.store import Store
+from cochef.web.records import ParticipantIdentity, Phase
+from cochef.web.store import StudyStore
 from tests.web.small_study import small_study
 from tests.web.study_file import write_study
 
@@ -30,7 +30,7 @@ SHORT = {
 
 @pytest.fixture(scope="module")
 def rehearsed(tmp_path_factory):
-    """Four bots that have gone through a short study: its store and their diaries."""
+    """Four bots that have gone through a short study: its store and their transcripts."""
     place = tmp_path_factory.mktemp("rehearsal")
     file, database, port = (
         write_study(place / "short.toml", **SHORT),
@@ -38,20 +38,20 @@ def rehearsed(tmp_path_factory):
         rehearse.free_port(),
     )
     found = study.get(file)
-    rehearse.practise(found)
+    rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
         address = f"http://127.0.0.1:{port}"
-        diaries = asyncio.run(rehearse.take_part(address, found, 4))
+        transcripts = asyncio.run(rehearse.take_part(address, found, 4))
         with pytest.raises(InputError, match="let nobody in; is the study full"):
             _enter(address, "one-too-many")
-    store = Store.existing(database)
-    yield store, diaries
+    store = StudyStore.existing(database)
+    yield store, transcripts
     store.close()
 
 
 def test_bots_go_through_the_whole_study_and_nothing_is_wrong_with_what_is_stored(rehearsed):
-    store, diaries = rehearsed
-    assert rehearse.problems(store, diaries) == []
+    store, transcripts = rehearsed
+    assert rehearse.problems(store, transcripts) == []
     assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 4
     phases = Counter(game.start.phase for game in store.games())
     assert phases == {Phase.TUTORIAL: 4, Phase.WARMUP: 16, Phase.GAME: 32}
@@ -79,33 +79,39 @@ def test_an_agent_acts_only_once_in_its_ticks(rehearsed):
 
 
 def test_problems_are_found_where_there_are_some(rehearsed):
-    store, diaries = rehearsed
-    first = diaries[0]
+    store, transcripts = rehearsed
+    first = transcripts[0]
     game = next(iter(first.scores))
     wrong = replace(first, scores={**first.scores, game: 999.0})
-    assert rehearse.problems(store, [wrong, *diaries[1:]]) == [
+    assert rehearse.problems(store, [wrong, *transcripts[1:]]) == [
         f"{first.name} was told the score 999.0 of game {game}, which is not stored so"
     ]
     boast = replace(first, stored={game: 1_000})
-    assert "ticks of game" in rehearse.problems(store, [boast, *diaries[1:]])[0]
-    assert any("took part" in problem for problem in rehearse.problems(store, diaries[1:]))
+    assert "ticks of game" in rehearse.problems(store, [boast, *transcripts[1:]])[0]
+    assert any("took part" in problem for problem in rehearse.problems(store, transcripts[1:]))
 
 
 def test_a_study_runs_on_postgresql_too(postgres, tmp_path):
-    file, database, port = write_study(tmp_path / "short.toml", **SHORT), postgres(), rehearse.free_port()
+    file, database, port = (
+        write_study(tmp_path / "short.toml", **SHORT),
+        postgres(),
+        rehearse.free_port(),
+    )
     found = study.get(file)
-    rehearse.practise(found)
+    rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
-        diaries = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, 2))
-    store = Store.existing(database)
-    assert rehearse.problems(store, diaries) == []
+        transcripts = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, 2))
+    store = StudyStore.existing(database)
+    assert rehearse.problems(store, transcripts) == []
     assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 2
     store.close()
 
 
 def test_a_store_in_which_nobody_has_finished_is_a_problem(tmp_path):
-    store = Store.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
-    assert rehearse.problems(store, [Diary("bot")])[0] == "0 participants are stored, 1 took part"
+    store = StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())
+    assert (
+        rehearse.problems(store, [Transcript("bot")])[0] == "0 participants are stored, 1 took part"
+    )
     store.close()
 
 
@@ -113,8 +119,14 @@ def test_bots_play_as_clones_of_people_only_in_the_kitchen_of_those_people(tmp_p
     same, other = tmp_path / "mine.toml", tmp_path / "coordination_ring.toml"
     same.write_text(layouts.to_toml(layouts.get("coordination_ring")), "utf-8")
     other.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
-    assert "human-proxy:coordination_ring" in [mind.agent for mind in minds(layouts.get(str(same)))]
-    assert not [mind.agent for mind in minds(layouts.get(str(other))) if "coordination_ring" in mind.agent]
+    assert "human-proxy:coordination_ring" in [
+        mind.agent for mind in bot_policies(layouts.get(str(same)))
+    ]
+    assert not [
+        mind.agent
+        for mind in bot_policies(layouts.get(str(other)))
+        if "coordination_ring" in mind.agent
+    ]
 
 
 def test_a_bot_gives_up_where_no_server_is():
@@ -135,8 +147,10 @@ def test_the_command_line_analyses_and_exports(rehearsed, cochef, tmp_path):
 
 def test_the_command_line_withdraws(cochef, tmp_path):
     database = f"sqlite:///{tmp_path / 'study.db'}"
-    store = Store.open(database, small_study())
-    gone, kept = (store.join(Identity("prolific", who), 1.0).number for who in ("gone", "kept"))
+    store = StudyStore.open(database, small_study())
+    gone, kept = (
+        store.join(ParticipantIdentity("prolific", who), 1.0).number for who in ("gone", "kept")
+    )
     assert cochef("study", "withdraw", gone, "--database", database)[0] == 0
     assert [one.number for one in store.participants()] == [kept]
     assert cochef("study", "withdraw", gone, "--database", database)[0] == 2
@@ -145,36 +159,48 @@ def test_the_command_line_withdraws(cochef, tmp_path):
 
 def test_the_command_line_makes_links_that_let_one_in(cochef, tmp_path):
     database = f"sqlite:///{tmp_path / 'study.db'}"
-    code, text = cochef("study", "invite", "paper", "--number", 3, "--database", database, "--address", "https://lab/")
+    code, text = cochef(
+        "study",
+        "invite",
+        "paper",
+        "--number",
+        3,
+        "--database",
+        database,
+        "--address",
+        "https://lab/",
+    )
     links = text.split()
     assert code == 0
     assert len(set(links)) == 3
-    store = Store.existing(database)
+    store = StudyStore.existing(database)
     for link in links:
         assert link.startswith("https://lab/join/")
-        store.join(Identity("link", link.removeprefix("https://lab/join/")), 1.0, create=False)
+        store.join(
+            ParticipantIdentity("link", link.removeprefix("https://lab/join/")), 1.0, create=False
+        )
     assert len(store.participants()) == 3
     store.close()
 
 
 def test_links_for_a_study_that_is_being_served_leave_it_as_it_is(cochef, tmp_path):
     database = f"sqlite:///{tmp_path / 'study.db'}"
-    store = Store.open(database, small_study())
+    store = StudyStore.open(database, small_study())
     assert cochef("study", "invite", "paper", "--database", database)[0] == 0
-    assert Store.existing(database).study == store.study
+    assert StudyStore.existing(database).study == store.study
     assert len(store.configurations()) == 1
-    store.join(Identity("prolific", "someone"), 1.0)
+    store.join(ParticipantIdentity("prolific", "someone"), 1.0)
     assert cochef("study", "invite", "paper", "--database", database)[0] == 0
     store.close()
 
 
 def test_a_rehearsal_leaves_a_database_that_holds_a_study_as_it_is(cochef, tmp_path):
     database = f"sqlite:///{tmp_path / 'study.db'}"
-    store = Store.open(database, small_study())
+    store = StudyStore.open(database, small_study())
     code, text = cochef("study", "rehearse", "paper", "--participants", 1, "--database", database)
     assert code == 2
     assert "holds a study already; give an empty database for a rehearsal" in text
-    assert Store.existing(database).study == store.study
+    assert StudyStore.existing(database).study == store.study
     store.close()
 
 
@@ -185,11 +211,15 @@ def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(coc
     print(text)
     assert code == 0
     assert "balanced, complete, and every game replays to its score" in text
-    store = Store.existing(database)
+    store = StudyStore.existing(database)
     counted = [game for game in store.games() if game.start.phase is Phase.GAME]
     assert len(counted) == 1_440
-    assert Counter(one.layout for one in store.participants()) == dict.fromkeys(store.study.layouts, 12)
-    positions = Counter((game.start.layout, game.start.number, game.start.agent) for game in counted)
+    assert Counter(one.layout for one in store.participants()) == dict.fromkeys(
+        store.study.layouts, 12
+    )
+    positions = Counter(
+        (game.start.layout, game.start.number, game.start.agent) for game in counted
+    )
     assert set(positions.values()) == {3}
     assert sum(game.score for game in counted) > 0
     store.close()

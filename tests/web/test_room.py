@@ -13,7 +13,7 @@ from cochef.kitchen.dynamics import step
 from cochef.kitchen.state import Chef, State, start
 from cochef.kitchen.text import to_json
 from cochef.rollout import record
-from cochef.web.room import AGENT, Order, Room
+from cochef.web.room import AGENT, Room, SlotCommand
 
 CIRCUIT = layouts.get("counter_circuit")
 PARTNERS = ("script:onion_placement_and_delivery", "human-proxy:counter_circuit", "random")
@@ -29,20 +29,24 @@ def person(tick, slot):
 
 
 def play(room, slots, ticks, slowness=1, given=None):
-    """What happened in each slot: slot s holds the agent s % 3 in seat s % 2."""
-    happened = {slot: [] for slot in slots}
+    """What results in each slot: slot s holds the agent s % 3 in seat s % 2."""
+    results = {slot: [] for slot in slots}
     for tick in range(ticks):
-        orders = []
+        commands = []
         for slot in slots:
             seat = slot % 2
             joint = (AGENT, person(tick, slot)) if seat == 0 else (person(tick, slot), AGENT)
             if given:
                 joint = given[slot][tick].actions
             acts = (tick + 1) % slowness == 0
-            orders.append(Order(slot, joint, acts, slot % 3, seat, 100 + slot, CIRCUIT.horizon, begins=tick == 0))
-        for slot, one in zip(slots, room.tick(orders), strict=True):
-            happened[slot].append(one)
-    return happened
+            commands.append(
+                SlotCommand(
+                    slot, joint, acts, slot % 3, seat, 100 + slot, CIRCUIT.horizon, begins=tick == 0
+                )
+            )
+        for slot, one in zip(slots, room.play([commands]), strict=True):
+            results[slot].append(one)
+    return results
 
 
 def replayed(actions):
@@ -69,7 +73,7 @@ def test_a_game_is_the_same_whatever_is_played_beside_it(room):
     assert len({one.actions for one in alone}) > 5
 
 
-def test_a_slow_agent_stays_between_its_actions_and_its_memory_rests(room):
+def test_a_slow_agent_stays_between_its_actions_and_its_carry_is_kept(room):
     game = play(room, [1], 80, slowness=8)[1]
     agent_acts = [one.actions[1] for one in game]
     assert all(action == Action.STAY for tick, action in enumerate(agent_acts) if (tick + 1) % 8)
@@ -79,10 +83,13 @@ def test_a_slow_agent_stays_between_its_actions_and_its_memory_rests(room):
 def test_a_game_restored_from_its_actions_goes_on_as_if_nothing_had_happened(room):
     whole = play(room, [1], 60, slowness=4)
     play(room, [1], 30, slowness=4, given=whole)
-    orders = lambda tick: [  # noqa: E731
-        Order(1, (person(tick, 1), AGENT), (tick + 1) % 4 == 0, 1, 1, 101, CIRCUIT.horizon, begins=False)
-    ]
-    later = [room.tick(orders(tick))[0] for tick in range(30, 60)]
+
+    def commands(tick):
+        joint = (person(tick, 1), AGENT)
+        acts = (tick + 1) % 4 == 0
+        return [SlotCommand(1, joint, acts, 1, 1, 101, CIRCUIT.horizon, begins=False)]
+
+    later = [room.play([commands(tick)])[0] for tick in range(30, 60)]
     assert [one.actions for one in later] == [one.actions for one in whole[1][30:]]
 
 
@@ -90,43 +97,60 @@ def test_ticks_played_in_one_go_are_the_same_ticks(room):
     slots, lengths = [0, 1, 2], {0: 32, 1: 20, 2: 7}
     whole = play(room, slots, 60)
 
-    def order(slot, tick):
-        return Order(
-            slot, whole[slot][tick].actions, True, slot % 3, slot % 2, 100 + slot, CIRCUIT.horizon, begins=tick == 0
+    def command(slot, tick):
+        return SlotCommand(
+            slot,
+            whole[slot][tick].actions,
+            True,
+            slot % 3,
+            slot % 2,
+            100 + slot,
+            CIRCUIT.horizon,
+            begins=tick == 0,
         )
 
-    ticks = [[order(slot, tick) for slot in slots if tick < lengths[slot]] for tick in range(32)]
-    for slot, happened in zip(slots, room.play(ticks), strict=True):
+    ticks = [[command(slot, tick) for slot in slots if tick < lengths[slot]] for tick in range(32)]
+    for slot, results in zip(slots, room.play(ticks), strict=True):
         alone = whole[slot][: lengths[slot]]
-        assert happened.state == alone[-1].state
-        assert happened.reward == sum(one.reward for one in alone)
+        assert results.state == alone[-1].state
+        assert results.reward == sum(one.reward for one in alone)
         seat, tick = slot % 2, lengths[slot]
         joint = (AGENT, person(tick, slot)) if seat == 0 else (person(tick, slot), AGENT)
-        after = room.tick([Order(slot, joint, True, slot % 3, seat, 100 + slot, CIRCUIT.horizon)])
-        assert after[0].actions == whole[slot][tick].actions  # and the agents remember the same
+        after = room.play(
+            [[SlotCommand(slot, joint, True, slot % 3, seat, 100 + slot, CIRCUIT.horizon)]]
+        )
+        assert after[0].actions == whole[slot][tick].actions  # and the agents' carries are the same
 
 
-@pytest.mark.parametrize("name", [*PARTNERS, "script:dish_everywhere", "script:onion_to_middle_counter"])
+@pytest.mark.parametrize(
+    "name", [*PARTNERS, "script:dish_everywhere", "script:onion_to_middle_counter"]
+)
 def test_an_agent_sees_itself_and_the_other_but_no_seats(name):
     agent = load(name, CIRCUIT)
-    games = record(CIRCUIT, (load("random", CIRCUIT), load("script:delivery", CIRCUIT)), jax.random.key(3), 4)
+    games = record(
+        CIRCUIT, (load("random", CIRCUIT), load("script:delivery", CIRCUIT)), jax.random.key(3), 4
+    )
     states = jax.tree.map(lambda leaf: leaf[::40].reshape(-1, *leaf.shape[2:]), games.states)
     turned = State(
-        Chef(*(leaf[:, ::-1] for leaf in jax.tree.leaves(states.chefs))), states.pots, states.counters, states.time
+        Chef(*(leaf[:, ::-1] for leaf in jax.tree.leaves(states.chefs))),
+        states.pots,
+        states.counters,
+        states.time,
     )
     keys = jax.random.split(jax.random.key(5), len(states.time))
-    memory = agent.begin(jax.random.key(7))
-    in_seat_1 = jax.vmap(lambda state, key: agent.act(state, 1, memory, key))(states, keys)
-    as_seat_0 = jax.vmap(lambda state, key: agent.act(state, 0, memory, key))(turned, keys)
+    carry = agent.begin(jax.random.key(7))
+    in_seat_1 = jax.vmap(lambda state, key: agent.act(state, 1, carry, key))(states, keys)
+    as_seat_0 = jax.vmap(lambda state, key: agent.act(state, 0, carry, key))(turned, keys)
     jax.tree.map(np.testing.assert_array_equal, in_seat_1, as_seat_0)
 
 
 def test_an_idle_agent_of_the_package_is_the_same_habit(room):
     """The slowness of a game is that of NAME@idle=7: once in 8 ticks, idle first."""
-    slow, memory, acting = Slow(load("random", CIRCUIT), 7), None, []
-    memory = slow.begin(jax.random.key(0))
+    slow = Slow(load("random", CIRCUIT), 7)
+    acting = []
+    carry = slow.begin(jax.random.key(0))
     for tick in range(24):
-        rested = int(memory[0]) == 0
-        _, memory = slow.act(start(CIRCUIT), 0, memory, jax.random.key(tick))
+        rested = int(carry[0]) == 0
+        _, carry = slow.act(start(CIRCUIT), 0, carry, jax.random.key(tick))
         acting.append(rested)
     assert acting == [(tick + 1) % 8 == 0 for tick in range(24)]

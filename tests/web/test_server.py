@@ -11,9 +11,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cochef.web import replays, tickets
-from cochef.web.records import Ended, Identity, Phase
+from cochef.web.records import GameEnd, ParticipantIdentity, Phase
 from cochef.web.server import study_app
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from cochef.web.wire import MAX_FRAME
 from tests.web.serving import serving
 from tests.web.small_study import at_the_games, begun, small_study
@@ -27,8 +27,10 @@ STUDY = small_study(("coordination_ring",), ticks_per_second=100.0, participants
 def served(tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"
     with (
-        closing(Store.open(url, STUDY)) as store,
-        serving(study_app(STUDY, store, password=PASSWORD, capacity=8, open_door=True, prolific=True)) as address,
+        closing(StudyStore.open(url, STUDY)) as store,
+        serving(
+            study_app(STUDY, store, password=PASSWORD, capacity=8, open_door=True, prolific=True)
+        ) as address,
     ):
         yield address, store
 
@@ -56,7 +58,9 @@ def test_a_page_of_another_site_gets_no_websocket(url):
     assert refusal.value.response.status_code == 403
 
 
-@pytest.mark.parametrize("cookie", [None, "", "1", "1.", "1.abcdef", "-1.00", "٣.00", "1" * 40 + ".00"])
+@pytest.mark.parametrize(
+    "cookie", [None, "", "1", "1.", "1.abcdef", "-1.00", "٣.00", "1" * 40 + ".00"]
+)
 def test_nobody_takes_part_with_a_ticket_of_their_own_making(url, cookie):
     cookie_of(url)
     with pytest.raises(InvalidStatus):
@@ -79,7 +83,12 @@ def test_every_answer_forbids_foreign_and_inline_scripts(url):
 
 @pytest.mark.parametrize(
     "path",
-    ["/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py", "/art/kitchens/..%2f..%2fserver.py"],
+    [
+        "/static/../server.py",
+        "/static/%2e%2e/server.py",
+        "/static/..%2fserver.py",
+        "/art/layouts/..%2f..%2fserver.py",
+    ],
 )
 def test_no_path_leads_out_of_the_pages_files(url, path):
     with httpx.Client(base_url=url) as client:
@@ -102,10 +111,10 @@ def test_no_path_leads_out_of_the_pages_files(url, path):
         '{"type":"ready","seconds":1e999}',
         '{"type":"start","partner":99}',
         '{"type":"start","layout":"x","partner":"y"}',
-        '{"type":"deed"}',
-        '{"type":"deed","deed":"consent","agrees":"yes"}',
-        '{"type":"deed","deed":"judged","ranking":[0,1,2,3],"comments":[]}',
-        '{"type":"deed","deed":"answers","values":{"age":"\\ud800"}}',
+        '{"type":"submit"}',
+        '{"type":"submit","event":"consent","agrees":"yes"}',
+        '{"type":"submit","event":"judged","ranking":[0,1,2,3],"comments":[]}',
+        '{"type":"submit","event":"answers","values":{"age":"\\ud800"}}',
         "[" * 5000,
         '{"type":' + "9" * 5000 + "}",
     ],
@@ -157,12 +166,12 @@ def test_a_second_tab_says_so_and_may_take_over(url):
         first.hear("stage")
         second.say("hello")
         second.hear("elsewhere")
-        second.say("deed", deed="consent", agrees=True)
+        second.say("submit", event="consent", agrees=True)
         assert "hello" in second.hear("error")["message"]
         second.say("hello", take_over=True)
         second.hear("stage")
         first.hear("elsewhere")
-        first.say("deed", deed="consent", agrees=False)
+        first.say("submit", event="consent", agrees=False)
         first.hear("error")
         second.say("hello")
         assert second.hear("stage")["stage"] == "consent"
@@ -175,7 +184,7 @@ def test_a_game_that_counts_cannot_be_ended_early_nor_begun_before_its_time(url)
         assert "partner" in talker.hear("error")["message"]
         talker.say("stop")
         assert "no game" in talker.hear("error")["message"]
-        talker.say("deed", deed="warm-up-done")
+        talker.say("submit", event="warm-up-done")
         assert "at least" in talker.hear("error")["message"]
 
 
@@ -202,7 +211,7 @@ def test_a_game_is_acknowledged_stored_and_goes_on_after_the_page_was_gone(url, 
         assert talker.hear("stage")["stage"] == "tutorial"
     stored = store.game(game["game"])
     assert stored.start.participant == number and stored.start.phase is Phase.TUTORIAL
-    assert stored.ended is Ended.COMPLETE and len(stored.actions) == STUDY.numbers.tutorial_ticks
+    assert stored.ended is GameEnd.COMPLETE and len(stored.actions) == STUDY.numbers.tutorial_ticks
     assert stored.score == over["score"]
 
 
@@ -225,15 +234,21 @@ def test_why_a_game_cannot_be_opened_is_logged_and_not_told_to_the_page(tmp_path
     lost = str(tmp_path / "very-secret-agent.safetensors")
     blind = replace(STUDY, layouts={"coordination_ring": dict.fromkeys(STUDY.agents, lost)})
     with (
-        closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", blind)) as store,
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", blind)) as store,
         serving(study_app(blind, store, open_door=True)) as url,
         talking(url, cookie_of(url)) as talker,
     ):
         to_the_warmup(talker)
         talker.say("start", partner=0)
-        assert talker.hear("error")["message"].startswith("this game cannot be opened at the moment")
+        assert talker.hear("error")["message"].startswith(
+            "this game cannot be opened at the moment"
+        )
         assert list(store.games()) == []
-    assert [record for record in caplog.records if record.name == "cochef.web.desk" and lost in record.getMessage()]
+    assert [
+        record
+        for record in caplog.records
+        if record.name == "cochef.web.study_service" and lost in record.getMessage()
+    ]
 
 
 def test_newcomers_beyond_capacity_are_asked_to_come_later(url):
@@ -260,12 +275,14 @@ def test_links_and_prolific_identifiers_lead_to_the_study(url, store):
         assert again.cookies["cochef"] == answer.cookies["cochef"]
     for path in ("/join/unknown", "/join/" + "x" * 100, "/?PROLIFIC_PID=<script>"):
         answer = httpx.get(url + path)
-        assert answer.status_code == 404 and "<script>" not in answer.text.replace('<script type="module"', "")
+        assert answer.status_code == 404 and "<script>" not in answer.text.replace(
+            '<script type="module"', ""
+        )
 
 
 def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp_path):
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
-        store.join(Identity("prolific", "known"), 1e10)
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
+        store.join(ParticipantIdentity("prolific", "known"), 1e10)
         with serving(study_app(STUDY, store, open_door=True)) as url:
             assert httpx.get(url + "/?PROLIFIC_PID=anything").status_code == 404
             assert httpx.get(url + "/?PROLIFIC_PID=known").status_code == 303
@@ -274,8 +291,11 @@ def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp
 
 def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_before(tmp_path):
     slow = small_study(("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=60)
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", slow)) as store:
-        with serving(study_app(slow, store, open_door=True)) as url, talking(url, cookie_of(url)) as talker:
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", slow)) as store:
+        with (
+            serving(study_app(slow, store, open_door=True)) as url,
+            talking(url, cookie_of(url)) as talker,
+        ):
             to_the_tutorial(talker)
             talker.say("start")
             game = talker.hear("game")["game"]
@@ -292,32 +312,41 @@ def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_be
 
 def test_a_full_study_says_so_politely(tmp_path):
     tiny = small_study(("coordination_ring",), participants_per_layout=1)
-    with closing(Store.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
-        store.join(Identity("prolific", "first"), 1e10)
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
+        store.join(ParticipantIdentity("prolific", "first"), 1e10)
         with serving(study_app(tiny, store, prolific=True)) as url:
             answer = httpx.get(url + "/?PROLIFIC_PID=second")
             assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
             assert httpx.get(url + "/").status_code == 404
-            assert [httpx.get(url + path).status_code for path in ("/admin", "/api/admin/progress")] == [404, 404]
+            assert [
+                httpx.get(url + path).status_code for path in ("/admin", "/api/admin/progress")
+            ] == [404, 404]
 
 
 def test_the_experimenters_page_needs_the_password(url):
     for path in ("progress", "live", "export", "games/1", "participants/1/games"):
         assert httpx.get(f"{url}/api/admin/{path}").status_code == 401
-    assert httpx.post(f"{url}/api/admin/participants/1/withdraw", headers={"Origin": url}).status_code == 401
+    assert (
+        httpx.post(f"{url}/api/admin/participants/1/withdraw", headers={"Origin": url}).status_code
+        == 401
+    )
     with admin(url) as client:
         assert client.get("/api/admin/live").json()["capacity"] == 8
-        foreign = client.post("/api/admin/links?count=1", headers={"Origin": "http://elsewhere.example"})
+        foreign = client.post(
+            "/api/admin/links?count=1", headers={"Origin": "http://elsewhere.example"}
+        )
         assert foreign.status_code == 403
         assert client.post("/api/admin/logout").status_code == 204
         assert client.get("/api/admin/live").status_code == 401
 
 
-def test_the_experimenter_sees_the_games_of_one_participant_and_how_fast_they_were(url, store, monkeypatch):
+def test_the_experimenter_sees_the_games_of_one_participant_and_how_fast_they_were(
+    url, store, monkeypatch
+):
     people = [at_the_games(store, who, now=1e10) for who in ("one", "other")]
     numbers = [begun(store, participant, now=1e10) for participant in people]
     threads = []
-    for place, name in ((Store, "games"), (replays, "kitchens")):
+    for place, name in ((StudyStore, "games"), (replays, "stored_layouts")):
         monkeypatch.setattr(place, name, noting_threads(getattr(place, name), threads))
     with admin(url) as client:
         (listed,) = client.get(f"/api/admin/participants/{people[1].number}/games").json()
@@ -326,7 +355,9 @@ def test_the_experimenter_sees_the_games_of_one_participant_and_how_fast_they_we
     assert listed["game"] == shown["game"] == numbers[1]
     assert listed["ticks_per_second"] == shown["ticks_per_second"] == 100.0
     assert shown["moments"][0]["t"] == 0
-    assert len(threads) == 4 and all(name.startswith("asyncio") for name in threads)  # neither the clock nor the writer
+    assert len(threads) == 4 and all(
+        name.startswith("asyncio") for name in threads
+    )  # neither the clock nor the writer
 
 
 def noting_threads(function, threads):
@@ -360,10 +391,13 @@ def test_a_participant_who_is_withdrawn_while_playing_is_sent_away_and_forgotten
 def test_guessing_the_password_has_to_wait(tmp_path):
     tiny = small_study(("coordination_ring",))
     with (
-        closing(Store.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
         serving(study_app(tiny, store, password=PASSWORD)) as url,
         httpx.Client(headers={"Origin": url}) as client,
     ):
-        tried = [client.post(f"{url}/api/admin/login", json={"password": str(n)}).status_code for n in range(12)]
+        tried = [
+            client.post(f"{url}/api/admin/login", json={"password": str(n)}).status_code
+            for n in range(12)
+        ]
         assert tried == [403] * 10 + [429] * 2
         assert client.post(f"{url}/api/admin/login", json={"password": PASSWORD}).status_code == 429

@@ -3,14 +3,23 @@ import pytest
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
-from cochef.web.session import Game, Keys, Setup
+from cochef.web.session import GameSetup, Keys, PlayedGame
 
 RING = layouts.get("coordination_ring")
 
 
 def setup(**changes):
-    return Setup(
-        **{"layout": RING, "partner": "stay", "seat": 0, "seed": 1, "ticks": 20, "rate": 8.0, "slowness": 8} | changes
+    return GameSetup(
+        **{
+            "layout": RING,
+            "partner": "stay",
+            "seat": 0,
+            "seed": 1,
+            "ticks": 20,
+            "rate": 8.0,
+            "slowness": 8,
+        }
+        | changes
     )
 
 
@@ -49,9 +58,11 @@ def test_two_quick_taps_both_count_and_more_forget_the_oldest():
     assert taken(keys, 3) == [Action.EAST, Action.INTERACT, Action.STAY]
 
 
-@pytest.mark.parametrize(("slowness", "acting"), [(1, list(range(20))), (8, [7, 15]), (3, [2, 5, 8, 11, 14, 17])])
+@pytest.mark.parametrize(
+    ("slowness", "acting"), [(1, list(range(20))), (8, [7, 15]), (3, [2, 5, 8, 11, 14, 17])]
+)
 def test_the_agent_acts_once_in_as_many_ticks_as_it_is_slow_after_being_idle(slowness, acting):
-    game, found = Game(setup(slowness=slowness)), []
+    game, found = PlayedGame(setup(slowness=slowness)), []
     while not game.is_over:
         if game.agent_acts:
             found.append(game.tick)
@@ -60,14 +71,22 @@ def test_the_agent_acts_once_in_as_many_ticks_as_it_is_slow_after_being_idle(slo
 
 
 def test_a_game_that_is_over_does_not_go_on():
-    game = Game(setup(ticks=1)).advance(20.0)
+    game = PlayedGame(setup(ticks=1)).advance(20.0)
     assert game.is_over and game.score == 20
     with pytest.raises(ValueError, match="over"):
         game.advance(0.0)
 
 
 @pytest.mark.parametrize(
-    ("what", "value"), [("seat", 2), ("seed", -1), ("ticks", 0), ("slowness", 0), ("rate", 0.0), ("rate", float("nan"))]
+    ("what", "value"),
+    [
+        ("seat", 2),
+        ("seed", -1),
+        ("ticks", 0),
+        ("slowness", 0),
+        ("rate", 0.0),
+        ("rate", float("nan")),
+    ],
 )
 def test_an_impossible_setup_is_named(what, value):
     with pytest.raises(InputError, match=what):

@@ -14,9 +14,17 @@ import sqlalchemy as sql
 
 from cochef.errors import InputError
 from cochef.web.progress import Consent, GamePlayed, Stage, WarmupPlayed
-from cochef.web.records import Ended, Identity, Phase, Steps, counted_game, tutorial_game, warmup_game
+from cochef.web.records import (
+    GameEnd,
+    ParticipantIdentity,
+    Phase,
+    Steps,
+    counted_game,
+    tutorial_game,
+    warmup_game,
+)
 from cochef.web.schema import PARTICIPANTS
-from cochef.web.store import Store, StudyFullError, UnknownLinkError
+from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
 from tests.web.small_study import at_the_games, begun, small_study
 
 HOUR = 3600.0
@@ -27,20 +35,23 @@ IN_A_FILE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def store(url):
-    store = Store.open(url, small_study())
+    store = StudyStore.open(url, small_study())
     yield store
     store.close()
 
 
 def somebody(number):
-    return Identity("prolific", f"person-{number}")
+    return ParticipantIdentity("prolific", f"person-{number}")
 
 
 def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store):
     first, second = store.join(somebody(1), 10.0), store.join(somebody(2), 11.0)
     assert store.join(somebody(1), 12.0) == first
     assert first.number != second.number
-    assert store.join(Identity("link", "person-1"), 13.0).number not in (first.number, second.number)
+    assert store.join(ParticipantIdentity("link", "person-1"), 13.0).number not in (
+        first.number,
+        second.number,
+    )
 
 
 def test_participants_spread_evenly_over_kitchens_until_the_study_is_full(store):
@@ -58,7 +69,7 @@ def test_the_place_of_somebody_who_declined_or_stayed_away_too_long_is_given_awa
     newcomer = store.join(somebody(8), 12.0)
     assert (newcomer.layout, newcomer.place) == (joined[0].layout, joined[0].place)
     for participant in joined[2:]:
-        store.seen(participant.number, 20 * HOUR)
+        store.note_seen(participant.number, 20 * HOUR)
     late = store.join(somebody(9), 25 * HOUR)
     assert (late.layout, late.place) in [(one.layout, one.place) for one in (newcomer, joined[1])]
 
@@ -66,29 +77,31 @@ def test_the_place_of_somebody_who_declined_or_stayed_away_too_long_is_given_awa
 def test_only_invited_links_are_let_in_where_newcomers_are_not(store):
     link = store.invite(3)[1]
     with pytest.raises(UnknownLinkError, match="not one that was given to anybody"):
-        store.join(Identity("link", "made-up"), 10.0, create=False)
-    participant = store.join(Identity("link", link), 10.0, create=False)
-    assert store.join(Identity("link", link), 11.0, create=False) == participant
+        store.join(ParticipantIdentity("link", "made-up"), 10.0, create=False)
+    participant = store.join(ParticipantIdentity("link", link), 10.0, create=False)
+    assert store.join(ParticipantIdentity("link", link), 11.0, create=False) == participant
     assert len(store.participants()) == 1
 
 
-@pytest.mark.parametrize(("kind", "value"), [("name", "x"), ("link", ""), ("link", "a b"), ("prolific", "é" * 3)])
+@pytest.mark.parametrize(
+    ("kind", "value"), [("name", "x"), ("link", ""), ("link", "a b"), ("prolific", "é" * 3)]
+)
 def test_an_identifier_is_letters_and_digits_of_a_known_kind(kind, value):
     with pytest.raises(InputError, match=r"allowed: link, prolific|it takes 1 to 64 letters"):
-        Identity(kind, value)
+        ParticipantIdentity(kind, value)
 
 
 def test_progress_and_plan_are_there_again_after_opening_the_database_anew(store, url):
     participant = at_the_games(store)
     store.close()
-    again = Store.existing(url)
+    again = StudyStore.existing(url)
     assert again.study == store.study
     assert again.participant(participant.number) == participant
     assert participant.progress.stage is Stage.GAMES
     again.close()
 
 
-def test_a_deed_that_is_not_allowed_changes_nothing(store):
+def test_an_event_that_is_not_allowed_changes_nothing(store):
     participant = store.join(somebody(1), 10.0)
     with pytest.raises(InputError, match="belongs to games"):
         store.act(participant.number, GamePlayed(0), 11.0)
@@ -100,14 +113,21 @@ def test_a_game_comes_back_as_it_was_stored(store):
     start = counted_game(store.study, participant)
     game = store.begin_game(start, 100.0)
     actions = [(int(a), int(b)) for a, b in np.random.default_rng(0).integers(6, size=(40, 2))]
-    store.append([Steps(game, 0, tuple(actions[:13]), tuple((tick, 10 * tick) for tick in range(9)))])
+    store.append(
+        [Steps(game, 0, tuple(actions[:13]), tuple((tick, 10 * tick) for tick in range(9)))]
+    )
     store.append([Steps(game, 13, ()), Steps(game, 13, tuple(actions[13:]), ((11, 900), (13, 20)))])
-    store.finish_game(game, 20.0, 105.0, deed=GamePlayed(0))
+    store.finish_game(game, 20.0, 105.0, event=GamePlayed(0))
     stored = store.game(game)
     assert stored.start == start
     assert stored.actions.tolist() == [list(joint) for joint in actions]
     assert stored.lags == (*range(0, 90, 10), -1, -1, 900, -1, 20, *[-1] * 26)
-    assert (stored.began, stored.finished, stored.ended, stored.score) == (100.0, 105.0, Ended.COMPLETE, 20.0)
+    assert (stored.began, stored.finished, stored.ended, stored.score) == (
+        100.0,
+        105.0,
+        GameEnd.COMPLETE,
+        20.0,
+    )
     assert stored.configuration == store.study.configuration_hash
     assert store.participant(participant.number).progress.games == 1
 
@@ -116,9 +136,13 @@ def test_a_game_that_was_interrupted_goes_on_after_opening_the_database_anew(sto
     game = begun(store, at_the_games(store))
     store.append([Steps(game, 0, ((1, 2), (3, 4)))])
     store.close()
-    again = Store.existing(url)
+    again = StudyStore.existing(url)
     running = again.unfinished_game(1)
-    assert (running.number, running.actions.tolist(), running.ended) == (game, [[1, 2], [3, 4]], None)
+    assert (running.number, running.actions.tolist(), running.ended) == (
+        game,
+        [[1, 2], [3, 4]],
+        None,
+    )
     again.append([Steps(game, 2, ((5, 5),))])
     assert len(again.game(game).actions) == 3
     again.close()
@@ -138,9 +162,9 @@ def test_a_game_ends_once_and_with_the_progress_it_means_or_not_at_all(store):
     participant = at_the_games(store)
     game = begun(store, participant)
     with pytest.raises(InputError, match="the next one to play is 0"):
-        store.finish_game(game, 20.0, 5.0, deed=GamePlayed(1))
+        store.finish_game(game, 20.0, 5.0, event=GamePlayed(1))
     assert store.game(game).ended is None
-    store.finish_game(game, 20.0, 5.0, deed=GamePlayed(0))
+    store.finish_game(game, 20.0, 5.0, event=GamePlayed(0))
     with pytest.raises(InputError, match=f"game {game} is not running"):
         store.finish_game(game, 20.0, 5.0)
 
@@ -148,7 +172,7 @@ def test_a_game_ends_once_and_with_the_progress_it_means_or_not_at_all(store):
 def test_beginning_a_game_stops_the_one_left_open(store):
     participant = at_the_games(store)
     left, new = begun(store, participant), begun(store, participant)
-    assert store.game(left).ended is Ended.STOPPED
+    assert store.game(left).ended is GameEnd.STOPPED
     assert store.unfinished_game(participant.number).number == new
 
 
@@ -156,10 +180,20 @@ def test_what_to_play_next_follows_from_the_plan(store):
     participant = at_the_games(store)
     start, planned = counted_game(store.study, participant), participant.plan.games[0]
     agent = participant.plan.partners[planned.partner].agent
-    assert (start.phase, start.agent, start.seat, start.ticks) == (Phase.GAME, agent, planned.seat, 40)
+    assert (start.phase, start.agent, start.seat, start.ticks) == (
+        Phase.GAME,
+        agent,
+        planned.seat,
+        40,
+    )
     assert start.loaded == store.study.layouts[participant.layout][agent]
     alone = tutorial_game(store.study, participant, 0)
-    assert (alone.agent, alone.loaded, alone.layout, alone.ticks) == ("", "stay", "cramped_room", 20)
+    assert (alone.agent, alone.loaded, alone.layout, alone.ticks) == (
+        "",
+        "stay",
+        "cramped_room",
+        20,
+    )
     newcomer = store.join(somebody(1), 5.0)
     free = warmup_game(store.study, newcomer, 3)
     assert free.agent == newcomer.plan.partners[3].agent
@@ -183,14 +217,16 @@ def test_a_withdrawn_participant_leaves_no_byte_behind(store, tmp_path):
     assert b"stays" in everything
     with sqlite3.connect(tmp_path / "study.db") as database:
         for table in ("identities", "answers", "rankings", "comments", "games"):
-            assert database.execute(f"select distinct participant from {table}").fetchall() == [(kept.number,)]
+            assert database.execute(f"select distinct participant from {table}").fetchall() == [
+                (kept.number,)
+            ]
     database.close()
-    assert store.join(Identity("prolific", "leaves-Xq7"), 5.0).number > gone.number
+    assert store.join(ParticipantIdentity("prolific", "leaves-Xq7"), 5.0).number > gone.number
 
 
 def test_games_go_on_when_another_process_withdraws_somebody(store, url):
     games = [begun(store, at_the_games(store, who)) for who in ("ann", "bob")]
-    other = Store.existing(url)
+    other = StudyStore.existing(url)
     other.withdraw(store.game(games[0]).start.participant)
     other.close()
     assert store.append([Steps(game, 0, ((1, 1),)) for game in games]) == (games[0],)
@@ -202,7 +238,7 @@ def test_whoever_reads_sees_one_moment_while_another_process_writes(store, url):
     with store.reading() as connection:
         count = sql.select(sql.func.count()).select_from(PARTICIPANTS)
         assert connection.scalar(count) == 1
-        other = Store.existing(url)
+        other = StudyStore.existing(url)
         other.withdraw(participant.number)
         other.close()
         assert connection.scalar(count) == 1
@@ -210,7 +246,7 @@ def test_whoever_reads_sees_one_moment_while_another_process_writes(store, url):
 
 
 def test_two_processes_that_let_people_in_at_once_give_every_place_once(store, url):
-    stores = [store, Store.existing(url)]
+    stores = [store, StudyStore.existing(url)]
     with ThreadPoolExecutor(2) as pool:
         joined = list(pool.map(lambda n: stores[n % 2].join(somebody(n), 10.0), range(8)))
     assert len({(one.layout, one.place) for one in joined}) == 8
@@ -221,11 +257,11 @@ def test_participants_go_on_with_new_words_but_not_with_another_design(store, ur
     store.join(somebody(1), 10.0)
     store.close()
     reworded = replace(store.study, title="Another title")
-    again = Store.open(url, reworded)
+    again = StudyStore.open(url, reworded)
     assert again.study.title == "Another title"
     again.close()
     with pytest.raises(InputError, match="1 participants have joined another design"):
-        Store.open(url, small_study(repeats=2))
+        StudyStore.open(url, small_study(repeats=2))
 
 
 @IN_A_FILE
@@ -235,31 +271,34 @@ def test_a_database_of_another_version_or_of_something_else_is_refused(store, ur
         database.execute("update meta set value = '99' where key = 'schema'")
     database.close()
     with pytest.raises(InputError, match="tables of version 99; this CoChef uses 2"):
-        Store.existing(url)
+        StudyStore.existing(url)
     with sqlite3.connect(tmp_path / "other.db") as database:
         database.execute("create table songs (name text)")
     database.close()
     with pytest.raises(InputError, match="holds something else"):
-        Store.open(f"sqlite:///{tmp_path / 'other.db'}", small_study())
+        StudyStore.open(f"sqlite:///{tmp_path / 'other.db'}", small_study())
     (tmp_path / "noise.db").write_bytes(bytes(range(256)) * 32)
     with pytest.raises(InputError, match="cannot be used"):
-        Store.open(f"sqlite:///{tmp_path / 'noise.db'}", small_study())
+        StudyStore.open(f"sqlite:///{tmp_path / 'noise.db'}", small_study())
     with pytest.raises(InputError, match="give sqlite:///FILE or postgresql"):
-        Store.open("no url at all", small_study())
+        StudyStore.open("no url at all", small_study())
 
 
 @IN_A_FILE
 def test_every_connection_writes_ahead_and_waits_for_the_disk(store):
     with store.reading() as connection:
-        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
+        found = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous")
+        ]
     assert found == ["wal", 2]
 
 
 WRITER = """
     import sys
     from cochef.web.records import Steps
-    from cochef.web.store import Store
-    store = Store.existing(sys.argv[1])
+    from cochef.web.store import StudyStore
+    store = StudyStore.existing(sys.argv[1])
     game, tick = store.unfinished_game(1).number, 0
     while True:
         store.append([Steps(game, tick, ((tick % 6, 5),))])
@@ -277,7 +316,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(store, url):
         acknowledged = [int(writer.stdout.readline()) for _ in range(50)][-1]
         writer.kill()
         acknowledged = max([acknowledged, *map(int, writer.stdout.read().split())])
-    again = Store.existing(url)
+    again = StudyStore.existing(url)
     stored = again.game(game).actions[:, 0].tolist()
     assert acknowledged <= len(stored) <= acknowledged + 1
     assert stored == [tick % 6 for tick in range(len(stored))]

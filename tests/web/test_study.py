@@ -39,7 +39,10 @@ def test_a_study_is_the_same_after_storing_its_configuration():
 
 
 def test_new_words_keep_the_design_and_change_the_configuration():
-    paper, reworded = study.shipped("paper"), study.parse(PAPER.replace("about 30 minutes", "an hour"), "other")
+    paper, reworded = (
+        study.shipped("paper"),
+        study.parse(PAPER.replace("about 30 minutes", "an hour"), "other"),
+    )
     assert reworded.design_hash == paper.design_hash
     assert reworded.configuration_hash != paper.configuration_hash
     other = study.parse(paper_with("random"), "other")
@@ -57,7 +60,10 @@ def test_new_words_keep_the_design_and_change_the_configuration():
 )
 def test_another_way_to_answer_a_question_is_another_design(old, new):
     assert old in PAPER
-    assert study.parse(PAPER.replace(old, new), "other").design_hash != study.shipped("paper").design_hash
+    assert (
+        study.parse(PAPER.replace(old, new), "other").design_hash
+        != study.shipped("paper").design_hash
+    )
 
 
 def test_a_question_may_be_worded_anew():
@@ -65,7 +71,9 @@ def test_a_question_may_be_worded_anew():
     assert reworded.design_hash == study.shipped("paper").design_hash
 
 
-@pytest.mark.parametrize("name", ["{}", "{}.safetensors", "{}@idle=3", "0.5*random+0.5*{}@noise=0.1"])
+@pytest.mark.parametrize(
+    "name", ["{}", "{}.safetensors", "{}@idle=3", "0.5*random+0.5*{}@noise=0.1"]
+)
 def test_an_agent_file_that_changes_is_another_design_however_it_is_named(tmp_path, name):
     file = tmp_path / "mine.safetensors"
     file.write_bytes(b"one agent")
@@ -83,7 +91,9 @@ def test_an_agent_file_that_changes_is_another_design_however_it_is_named(tmp_pa
 def test_the_configuration_has_a_checksum_of_every_file_that_is_loaded():
     paper = study.shipped("paper")
     loaded = {name for agents in paper.layouts.values() for name in agents.values()}
-    assert paper.configuration["agent_files"].keys() == {name for name in loaded if names.files(name)}
+    assert paper.configuration["agent_files"].keys() == {
+        name for name in loaded if names.files(name)
+    }
     assert "hsp:distant_tomato" in paper.configuration["agent_files"]
 
 
@@ -95,7 +105,9 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
     mixed = "0.3*human-proxy:coordination_ring+0.5*script:delivery+0.2*human-clone:coordination_ring@idle=2"
     wanted = {
         "human-proxy:coordination_ring": [proxy],
-        "human-clone:coordination_ring@noise=0.1,idle=3": [shipped.path("human-clone", "coordination_ring")],
+        "human-clone:coordination_ring@noise=0.1,idle=3": [
+            shipped.path("human-clone", "coordination_ring")
+        ],
         mixed: [proxy, shipped.path("human-clone", "coordination_ring")],
         odd.name: [Path(odd.name)],
         odd.name.removesuffix(".safetensors"): [Path(odd.name)],
@@ -113,18 +125,46 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
     [
         ('name = "paper"', "", "no name; a study has a name and a title"),
         ('title = "', 'titel = "', "unknown key 'titel' in the study; allowed: name, title"),
-        ("repeats = 3", "repeats = 0", "numbers.repeats is 0; it takes a whole number from 1 to 50"),
+        (
+            "repeats = 3",
+            "repeats = 0",
+            "numbers.repeats is 0; it takes a whole number from 1 to 50",
+        ),
         ("repeats = 3", "repeats = 2.5", "numbers.repeats is 2.5; it takes a whole number"),
-        ("ticks_per_second = 8", "ticks_per_second = nan", "numbers.ticks_per_second is nan; it takes a number"),
-        ("repeats = 3", "repeat = 3", "unknown key 'repeat' in numbers; allowed: participants_per_layout"),
+        (
+            "ticks_per_second = 8",
+            "ticks_per_second = nan",
+            "numbers.ticks_per_second is nan; it takes a number",
+        ),
+        (
+            "repeats = 3",
+            "repeat = 3",
+            "unknown key 'repeat' in numbers; allowed: participants_per_layout",
+        ),
         ('"FCP", "TrajDiv"]', '"FCP", "FCP"]', "every label once"),
-        ('"FCP", "TrajDiv"]', '"FCP", "TrajDiv", "SP"]', "layouts.asymmetric_advantages has no agent 'SP'"),
+        (
+            '"FCP", "TrajDiv"]',
+            '"FCP", "TrajDiv", "SP"]',
+            "layouts.asymmetric_advantages has no agent 'SP'",
+        ),
         ("[layouts.many_orders]", "[layouts.nowhere]", "unknown layout 'nowhere'"),
         ('"cramped_room"', '"cramped"', "unknown layout 'cramped'"),
-        ('kind = "number"', 'kind = "date"', "the kind of question 'age' is 'date'; allowed: choice, number, text"),
-        ("least = 18", "least = 200", "question 'age' takes from 200 to 120; give whole numbers in order"),
+        (
+            'kind = "number"',
+            'kind = "date"',
+            "the kind of question 'age' is 'date'; allowed: choice, number, text",
+        ),
+        (
+            "least = 18",
+            "least = 200",
+            "question 'age' takes from 200 to 120; give whole numbers in order",
+        ),
         ('id = "gender"', 'id = "age"', "two questions have the same id"),
-        ('id = "gender"', 'id = "=cmd"', "a question's id is '=cmd'; it takes letters, digits and _"),
+        (
+            'id = "gender"',
+            'id = "=cmd"',
+            "a question's id is '=cmd'; it takes letters, digits and _",
+        ),
         ("[texts]", "[text]", "unknown key 'text' in the study"),
         ("thanks = ", "danke = ", "unknown key 'danke' in texts"),
         ("[numbers]", "numbers", "not a TOML file"),
@@ -150,7 +190,10 @@ def test_two_kitchens_of_one_name_are_refused(tmp_path):
 
 def test_an_agent_that_cannot_be_loaded_is_named_with_its_kitchen():
     broken = study.parse(paper_with("script:tomato_placement"), "mine")
-    with pytest.raises(InputError, match="agent 'FCP' in coordination_ring: script 'tomato_placement' makes no sense"):
+    with pytest.raises(
+        InputError,
+        match="agent 'FCP' in coordination_ring: script 'tomato_placement' makes no sense",
+    ):
         study.check_agents(broken)
 
 
@@ -166,7 +209,13 @@ def test_a_file_that_is_no_text_or_not_there_is_an_error(tmp_path):
 
 def test_numbers_can_be_changed_for_a_trial_within_what_is_allowed():
     changed = study.with_numbers(study.shipped("paper"), ["game_ticks=40", "ticks_per_second=2.5"])
-    assert (changed.numbers.game_ticks, changed.numbers.ticks_per_second, changed.numbers.repeats) == (40, 2.5, 3)
+    assert (
+        changed.numbers.game_ticks,
+        changed.numbers.ticks_per_second,
+        changed.numbers.repeats,
+    ) == (40, 2.5, 3)
     for change in ("game_ticks=2.5", "game_ticks=-1", "speed=1", "game_ticks"):
-        with pytest.raises(InputError, match=r"it takes a whole number|unknown key 'speed'|give NAME=NUMBER"):
+        with pytest.raises(
+            InputError, match=r"it takes a whole number|unknown key 'speed'|give NAME=NUMBER"
+        ):
             study.with_numbers(changed, [change])

@@ -9,20 +9,22 @@ from playwright.sync_api import expect
 
 from cochef.web import replays, tickets
 from cochef.web.progress import Stage
-from cochef.web.records import Ended, Identity, Phase
+from cochef.web.records import GameEnd, ParticipantIdentity, Phase
 from cochef.web.server import study_app
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from tests.web.browsing import browser, listened  # noqa: F401  (a fixture)
 from tests.web.serving import PHONE, serving
-from tests.web.small_study import begun, deeds_before_the_games, small_study
+from tests.web.small_study import begun, events_before_the_games, small_study
 
 PASSWORD = "correct horse"
-STUDY = small_study(("coordination_ring",), ticks_per_second=40.0, participants_per_layout=20, game_ticks=60)
+STUDY = small_study(
+    ("coordination_ring",), ticks_per_second=40.0, participants_per_layout=20, game_ticks=60
+)
 
 
 @pytest.fixture
 def store(tmp_path):
-    with closing(Store.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as opened:
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as opened:
         yield opened
 
 
@@ -44,7 +46,9 @@ def tab_to(page, selector):
 def press(page, text):
     """Press a button by keys alone."""
     page.wait_for_selector(f"main button:has-text('{text}'):enabled")
-    page.locator(f"main button:has-text('{text}')").first.evaluate("(found, text) => found.dataset.aim = text", text)
+    page.locator(f"main button:has-text('{text}')").first.evaluate(
+        "(found, text) => found.dataset.aim = text", text
+    )
     tab_to(page, f"[data-aim='{text}']")
     page.keyboard.press("Enter")
 
@@ -114,7 +118,9 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
     assert participant.progress.stage is Stage.THANKS and code == participant.completion_code
     games = list(store.games())
     assert [sum(game.start.phase is phase for game in games) for phase in Phase] == [1, 4, 8]
-    assert all(game.ended is Ended.COMPLETE and len(game.actions) == game.start.ticks for game in games)
+    assert all(
+        game.ended is GameEnd.COMPLETE and len(game.actions) == game.start.ticks for game in games
+    )
     assert replays.mismatches(store, games) == []
     timed = [lag for game in games for lag in game.lags if lag >= 0]
     assert len(timed) > sum(len(game.actions) for game in games) / 2
@@ -122,10 +128,10 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
     assert not [name for name in secret if name in json.dumps(ear.heard)]
 
 
-def page_of(store, page, url, deeds, who="other"):
-    participant = store.join(Identity("prolific", who), 1e10)
-    for deed in deeds:
-        participant = store.act(participant.number, deed, 1e10)
+def page_of(store, page, url, events, who="other"):
+    participant = store.join(ParticipantIdentity("prolific", who), 1e10)
+    for event in events:
+        participant = store.act(participant.number, event, 1e10)
     page.context.add_cookies(
         [{"name": "cochef", "value": tickets.ticket(store.secret, participant.number), "url": url}]
     )
@@ -135,7 +141,7 @@ def page_of(store, page, url, deeds, who="other"):
 
 def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, store, browser):  # noqa: F811
     with listened(browser) as (page, _):
-        participant = page_of(store, page, url, deeds_before_the_games(STUDY)[:-1])
+        participant = page_of(store, page, url, events_before_the_games(STUDY)[:-1])
         page.fill("#comment-1-0", "kept")
         page.reload()
         page.wait_for_selector(".ranking li")
@@ -147,7 +153,12 @@ def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, sto
         page.mouse.move(last["x"] + 60, last["y"] + last["height"], steps=30)
         page.mouse.up()
         page.click("[aria-label='Move Partner D up']")
-        assert [text[-1] for text in page.locator(".ranking .label").all_inner_texts()] == ["B", "D", "C", "A"]
+        assert [text[-1] for text in page.locator(".ranking .label").all_inner_texts()] == [
+            "B",
+            "D",
+            "C",
+            "A",
+        ]
         page.check("#sure")
         page.click("text=Send")
         page.wait_for_selector("h1:has-text('Game 1 of 8')")
@@ -156,9 +167,9 @@ def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, sto
 
 def test_nobody_reads_what_the_one_before_them_at_the_same_machine_wrote(url, store, browser):  # noqa: F811
     with listened(browser) as (page, _):
-        page_of(store, page, url, deeds_before_the_games(STUDY)[:-1], "first")
+        page_of(store, page, url, events_before_the_games(STUDY)[:-1], "first")
         page.fill("#comment-1-0", "about my partner")
-        page_of(store, page, url, deeds_before_the_games(STUDY)[:-1], "second")
+        page_of(store, page, url, events_before_the_games(STUDY)[:-1], "second")
         page.wait_for_selector(".ranking li")
         assert page.input_value("#comment-1-0") == ""
         page.fill("#comment-0-0", "mine")
@@ -187,10 +198,12 @@ def test_who_declines_is_thanked_and_asked_nothing_more(url, store, browser):  #
         page.wait_for_selector("h1:has-text('Goodbye')")
 
 
-def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participant(url, store, browser):  # noqa: F811
-    participant = store.join(Identity("prolific", "other"), 1e10)
-    for deed in deeds_before_the_games(STUDY):
-        participant = store.act(participant.number, deed, 1e10)
+def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participant(
+    url, store, browser
+):
+    participant = store.join(ParticipantIdentity("prolific", "other"), 1e10)
+    for event in events_before_the_games(STUDY):
+        participant = store.act(participant.number, event, 1e10)
     game = begun(store, participant)
     with listened(browser) as (page, _):
         page.goto(f"{url}/admin")

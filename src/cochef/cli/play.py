@@ -11,6 +11,7 @@ import tyro
 from cochef.cli.arguments import check_range
 from cochef.cli.output import print_line
 from cochef.errors import InputError
+from cochef.runtime import compute_in_calling_thread
 
 MAX_CAPACITY = 1000
 
@@ -62,5 +63,6 @@ class Play:
             opening = Timer(1.0, webbrowser.open, [address])
             opening.daemon = True
             opening.start()
+        compute_in_calling_thread()
         server.serve_play(offered, files, host=self.host, port=self.port, capacity=self.capacity)
         return 0

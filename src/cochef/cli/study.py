@@ -15,6 +15,7 @@ from cochef.cli.output import print_line
 from cochef.cli.play import MAX_CAPACITY
 from cochef.errors import InputError
 from cochef.files import claim_directory
+from cochef.runtime import compute_in_calling_thread
 
 PASSWORD = "COCHEF_PASSWORD"
 DATABASE = "sqlite:///study.db"
@@ -108,6 +109,7 @@ class ServeStudy:
         else:
             admin = f"set {PASSWORD} for the experimenter's page"
         print_line(f"{found.title}: http://{self.host}:{self.port}/ ({admin})")
+        compute_in_calling_thread()
         server.serve_study(
             found,
             self.database,

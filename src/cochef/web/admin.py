@@ -1,33 +1,38 @@
-"""The experimenter's page: progress, live numbers, links, replays, export and withdrawal, behind a password."""
+"""The experimenter's page, behind a password.
+
+It shows progress, live numbers and replays, makes links, exports, and withdraws participants.
+"""
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Body, Depends, FastAPI, HTTPException, Path, Query, Request, Response
 
 from cochef.errors import InputError
-from cochef.web import film, replays, tickets
-from cochef.web.app import check_origin, page, remember
-from cochef.web.desk import Desk
+from cochef.web import replays, tickets
+from cochef.web.app import check_origin, page, set_cookie
 from cochef.web.overview import overview
 from cochef.web.records import StoredGame
 from cochef.web.schema import GAMES
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
+from cochef.web.study_service import StudyService
 
 ADMIN_COOKIE = "cochef_admin"
 
 _ATTEMPTS = 10  # wrong passwords a minute, from anybody
-_HOURS = 12.0
+_HOURS = 12.0  # that a login lasts
 _LARGEST = 2**31 - 1
+_PERCENTILES = {"p50": 50, "p99": 99}
 
-Number = Annotated[int, Path(ge=1, le=_LARGEST)]
+RowNumber = Annotated[int, Path(ge=1, le=_LARGEST)]
 
 
 class Guard:
-    """Knows who has given the password."""
+    """Keeps who has given the password."""
 
     def __init__(self, password: str) -> None:
         """Nobody has given it yet."""
@@ -36,7 +41,7 @@ class Guard:
         self._wrong: deque[float] = deque(maxlen=_ATTEMPTS)
 
     def admit(self, password: str) -> str:
-        """A token for whoever knows the password; too many wrong ones have to wait."""
+        """A token for whoever knows the password; after too many wrong ones all have to wait."""
         now = time.monotonic()
         if len(self._wrong) == _ATTEMPTS and now - self._wrong[0] < 60:
             raise HTTPException(429, "too many wrong passwords; please wait a minute")
@@ -57,17 +62,17 @@ class Guard:
             raise HTTPException(401, "please give the password first")
 
     def leave(self, request: Request) -> None:
-        """The token is worth nothing any more."""
+        """Forget a browser's token."""
         self._inside.pop(request.cookies.get(ADMIN_COOKIE, ""), None)
 
 
-def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
-    """Add the experimenter's page and what it asks for."""
+def add_admin(app: FastAPI, service: StudyService, password: str) -> None:
+    """Add the experimenter's page and its requests."""
     guard = Guard(password)
     refusals: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 429: {}}
     router = APIRouter(prefix="/api/admin", dependencies=[Depends(guard.check)], responses=refusals)
-    _add_views(router, desk)
-    _add_changes(router, desk)
+    _add_views(router, service)
+    _add_changes(router, service)
 
     @app.get("/admin")
     def front() -> Response:
@@ -77,38 +82,58 @@ def add_admin(app: FastAPI, desk: Desk, password: str) -> None:
     def session(request: Request) -> bool:
         return guard.knows(request)
 
-    @app.post("/api/admin/login", dependencies=[Depends(check_origin)], responses=refusals, status_code=204)
+    @app.post(
+        "/api/admin/login",
+        dependencies=[Depends(check_origin)],
+        responses=refusals,
+        status_code=204,
+    )
     def login(
-        request: Request, response: Response, password: Annotated[str, Body(embed=True, max_length=1000)]
+        request: Request,
+        response: Response,
+        password: Annotated[str, Body(embed=True, max_length=1000)],
     ) -> None:
-        remember(response, request, ADMIN_COOKIE, guard.admit(password), days=_HOURS / 24, path="/api/admin")
+        set_cookie(
+            response,
+            request,
+            ADMIN_COOKIE,
+            guard.admit(password),
+            days=_HOURS / 24,
+            path="/api/admin",
+        )
 
-    @app.post("/api/admin/logout", dependencies=[Depends(check_origin)], responses=refusals, status_code=204)
+    @app.post(
+        "/api/admin/logout",
+        dependencies=[Depends(check_origin)],
+        responses=refusals,
+        status_code=204,
+    )
     def logout(request: Request) -> None:
         guard.leave(request)
 
     app.include_router(router)
 
 
-def _add_views(router: APIRouter, desk: Desk) -> None:
+def _add_views(router: APIRouter, service: StudyService) -> None:
     @router.get("/progress")
     async def progress() -> dict[str, Any]:
-        numbers = await asyncio.to_thread(overview, desk.store, time.time())
-        here = [one["participant"] for one in numbers["people"] if desk.is_here(one["participant"])]
-        return {**numbers, "title": desk.store.study.title, "present": here}
+        numbers = await asyncio.to_thread(overview, service.store, time.time())
+        everybody = [one["participant"] for one in numbers["people"]]
+        here = [number for number in everybody if service.is_present(number)]
+        return {**numbers, "title": service.store.study.title, "present": here}
 
     @router.get("/live")
     async def live() -> dict[str, Any]:
-        return live_numbers(desk)
+        return live_numbers(service)
 
     @router.get("/participants/{number}/games")
-    async def games(number: Number) -> list[dict[str, Any]]:
-        return await asyncio.to_thread(_games, desk.store, number)
+    async def games(number: RowNumber) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(_games, service.store, number)
 
     @router.get("/games/{number}")
-    async def game(number: Number) -> dict[str, Any]:
+    async def game(number: RowNumber) -> dict[str, Any]:
         try:
-            return await asyncio.to_thread(_film, desk.store, number)
+            return await asyncio.to_thread(_shown_game, service.store, number)
         except InputError as error:
             raise HTTPException(404, str(error)) from error
 
@@ -116,51 +141,56 @@ def _add_views(router: APIRouter, desk: Desk) -> None:
     async def export() -> Response:
         from cochef.web import export  # noqa: PLC0415  (needs the extra `study`)
 
-        packed = await asyncio.to_thread(export.archive, desk.store)
+        packed = await asyncio.to_thread(export.archive, service.store)
         name = {"Content-Disposition": 'attachment; filename="study.zip"'}
         return Response(packed, media_type="application/zip", headers=name)
 
 
-def _add_changes(router: APIRouter, desk: Desk) -> None:
-    @router.post("/participants/{number}/withdraw", dependencies=[Depends(check_origin)], status_code=204)
-    async def withdraw(number: Number) -> None:
+def _add_changes(router: APIRouter, service: StudyService) -> None:
+    @router.post(
+        "/participants/{number}/withdraw", dependencies=[Depends(check_origin)], status_code=204
+    )
+    async def withdraw(number: RowNumber) -> None:
         try:
-            await desk.withdraw(number)
+            await service.withdraw(number)
         except InputError as error:
             raise HTTPException(404, str(error)) from error
 
     @router.post("/links", dependencies=[Depends(check_origin)])
     async def links(count: Annotated[int, Query(ge=1, le=1000)]) -> list[str]:
-        return [f"/join/{link}" for link in await desk.ask(desk.store.invite, count)]
+        return [f"/join/{link}" for link in await service.ask(service.store.invite, count)]
 
 
-def live_numbers(desk: Desk) -> dict[str, Any]:
-    """How many are here and playing, and how punctual the clock is, in milliseconds."""
-    late, took = (np.array(part) * 1000 for part in (desk.loop.punctuality.late, desk.loop.punctuality.took))
-    percentiles = {"p50": 50, "p99": 99}
+def live_numbers(service: StudyService) -> dict[str, Any]:
+    """How many are here and playing, and how late the clock is, in milliseconds."""
+    loop = service.loop
     return {
-        "present": desk.present,
-        "games": sum(table.due is not None for table in desk.loop.tables),
-        "capacity": desk.loop.capacity,
-        "late": {
-            name: round(float(np.percentile(late, q)), 2) if len(late) else 0.0 for name, q in percentiles.items()
-        },
-        "took": {
-            name: round(float(np.percentile(took, q)), 2) if len(took) else 0.0 for name, q in percentiles.items()
-        },
+        "present": service.present,
+        "games": loop.running,
+        "capacity": loop.capacity,
+        "late": _percentiles(loop.punctuality.late),
+        "took": _percentiles(loop.punctuality.took),
     }
 
 
-def _games(store: Store, participant: int) -> list[dict[str, Any]]:
+def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """Percentiles in milliseconds."""
+    if not seconds:
+        return dict.fromkeys(_PERCENTILES, 0.0)
+    found = np.percentile(1000 * np.array(seconds), list(_PERCENTILES.values()))
+    return {name: round(float(value), 2) for name, value in zip(_PERCENTILES, found, strict=True)}
+
+
+def _games(store: StudyStore, participant: int) -> list[dict[str, Any]]:
     """The games of one participant."""
     return [_game_row(game) for game in store.games(GAMES.c.participant == participant)]
 
 
-def _film(store: Store, number: int) -> dict[str, Any]:
-    """A game to look at."""
+def _shown_game(store: StudyStore, number: int) -> dict[str, Any]:
+    """A game with all its moments."""
     game = store.game(number)
-    layout = replays.kitchens(store)[game.configuration, game.start.layout]
-    return {**_game_row(game), **film.film(layout, game.actions, game.start.seat)}
+    layout = replays.stored_layouts(store)[game.configuration, game.start.layout]
+    return {**_game_row(game), **replays.show(layout, game)}
 
 
 def _game_row(game: StoredGame) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every server of ours has: safe headers, the page's files and pictures, the clock, and the websocket's door."""
+"""What both servers have: safe headers, static files, pictures, the clock and the websocket."""
 
 import asyncio
 import contextlib
@@ -19,30 +19,35 @@ from starlette.websockets import WebSocket
 
 from cochef.kitchen.layout import Layout
 from cochef.web import art
-from cochef.web.connection import Connection, converse
-from cochef.web.loop import Loop
+from cochef.web.connection import Connection
+from cochef.web.loop import GameLoop
 
 COOKIE = "cochef"
 
 _LOG = logging.getLogger(__name__)
 
-_CONTENT = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+_CONTENT_POLICY = (
+    "default-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
 _HEADERS = {
-    "Content-Security-Policy": _CONTENT,
+    "Content-Security-Policy": _CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
 
+_LAST_WORDS = 2.0  # seconds that a page has to take what is queued when a conversation ends
+
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class SafeHeaders:
-    """Puts the same safe headers on every answer."""
+    """Middleware that puts the same safe headers on every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around this application."""
+        """Wrap an application."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,9 +62,18 @@ class SafeHeaders:
 
 
 def new_app(
-    title: str, loop: Loop, kitchens: Sequence[Layout], work: Sequence[Work], end: Work, hosts: Sequence[str] = ("*",)
+    title: str,
+    loop: GameLoop,
+    layouts: Sequence[Layout],
+    *,
+    work: Sequence[Work] = (),
+    end: Work | None = None,
+    hosts: Sequence[str] = ("*",),
 ) -> FastAPI:
-    """An application with the page's files and pictures; while it runs, the loop and the other work do."""
+    """An application with static files and pictures.
+
+    While it runs, the loop and the other work do; when it stops, `end` is awaited.
+    """
 
     @contextlib.asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
@@ -68,18 +82,19 @@ def new_app(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await end()
+        if end is not None:
+            await end()
 
     app = FastAPI(title=title, lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(SafeHeaders)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.mount("/static", StaticFiles(directory=str(static_files())), name="static")
-    _add_pictures(app, {layout.name: layout for layout in kitchens})
+    _add_pictures(app, {layout.name: layout for layout in layouts})
     return app
 
 
 async def _watched(job: Work) -> None:
-    """Do some work; if it fails, say so at once."""
+    """Do some work; if it fails, log it at once."""
     try:
         await job()
     except Exception:
@@ -88,7 +103,7 @@ async def _watched(job: Work) -> None:
 
 
 def static_files() -> Any:  # noqa: ANN401  (importlib's Traversable)
-    """Where the page's own files are."""
+    """The directory of the pages' files."""
     return resources.files("cochef.web") / "static"
 
 
@@ -101,7 +116,8 @@ def notice(title: str, text: str, status: int = 200) -> HTMLResponse:
     """A page that only says something; an empty line begins a new paragraph."""
     template = (static_files() / "notice.html").read_text("utf-8")
     paragraphs = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
-    return HTMLResponse(template.replace("{title}", html.escape(title)).replace("{text}", paragraphs), status)
+    filled = template.replace("{title}", html.escape(title)).replace("{text}", paragraphs)
+    return HTMLResponse(filled, status)
 
 
 def from_own_page(headers: Headers) -> bool:
@@ -116,26 +132,43 @@ def check_origin(request: Request) -> None:
         raise HTTPException(403, "only this server's own pages may do that")
 
 
-def remember(response: Response, request: Request, name: str, value: str, *, days: float, path: str = "/") -> None:
-    """Let the browser keep something that scripts cannot read and other sites cannot use."""
-    secure = request.url.scheme == "https"
-    seconds = round(days * 24 * 3600)
-    response.set_cookie(name, value, seconds, path=path, secure=secure, httponly=True, samesite="lax")
+def set_cookie(
+    response: Response, request: Request, name: str, value: str, *, days: float, path: str = "/"
+) -> None:
+    """Set a cookie that scripts cannot read and other sites cannot use."""
+    response.set_cookie(
+        name,
+        value,
+        round(days * 24 * 3600),
+        path=path,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
 
 
-async def welcome(
+async def converse(
     socket: WebSocket, rate: float, visit: Callable[[Connection], Coroutine[Any, Any, None]] | None
 ) -> None:
-    """Talk with a page over its websocket, if it is one of ours and its browser is known."""
+    """Talk with a page over its websocket until it goes.
+
+    Pages of other sites, and browsers that nobody knows (no `visit`), are refused.
+    """
     if visit is None or not from_own_page(socket.headers):
         await socket.close()
         return
     await socket.accept()
     connection = Connection(socket, rate)
-    await converse(connection, visit(connection))
+    pump = asyncio.create_task(connection.pump())
+    try:
+        await visit(connection)
+    finally:
+        connection.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(pump, _LAST_WORDS)
 
 
-def _add_pictures(app: FastAPI, kitchens: Mapping[str, Layout]) -> None:
+def _add_pictures(app: FastAPI, layouts: Mapping[str, Layout]) -> None:
     @app.get("/art/sprites.png", response_class=Response)
     def sprites_picture() -> Response:
         return Response(art.sheet()[0], media_type="image/png")
@@ -144,11 +177,11 @@ def _add_pictures(app: FastAPI, kitchens: Mapping[str, Layout]) -> None:
     def sprites_places() -> JSONResponse:
         return JSONResponse(art.sheet()[1])
 
-    @app.get("/art/kitchens/{name}", response_class=Response, responses={404: {}})
-    def kitchen_picture(name: Annotated[str, Path(max_length=100)]) -> Response:
-        if name not in kitchens:
-            raise HTTPException(404, "there is no such kitchen")
-        return Response(art.kitchen(kitchens[name]), media_type="image/png")
+    @app.get("/art/layouts/{name}", response_class=Response, responses={404: {}})
+    def layout_picture(name: Annotated[str, Path(max_length=100)]) -> Response:
+        if name not in layouts:
+            raise HTTPException(404, "there is no such layout")
+        return Response(art.picture(layouts[name]), media_type="image/png")
 
     @app.get("/health")
     def health() -> dict[str, str]:

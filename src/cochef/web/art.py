@@ -1,4 +1,4 @@
-"""The pictures of the page: the same sprites as in pictures and films, on one sheet, and the empty kitchens."""
+"""The pages' pictures: all sprites on one sheet, empty kitchens, and what describes a layout."""
 
 import io
 from functools import cache
@@ -21,45 +21,52 @@ _COLUMNS = 8
 def sheet() -> tuple[bytes, dict[str, Any]]:
     """A PNG with all sprites, and where each of them is: name -> [x, y, width, height]."""
     pictures = _pictures()
-    side = max(max(picture.size) for picture in pictures.values())
+    side = max(max(sprite.size) for sprite in pictures.values())
     rows = -(-len(pictures) // _COLUMNS)
     page = Image.new("RGBA", (_COLUMNS * side, rows * side))
     places: dict[str, list[int]] = {}
-    for number, (name, picture) in enumerate(pictures.items()):
-        x, y = number % _COLUMNS * side, number // _COLUMNS * side
-        page.paste(picture, (x, y))
-        places[name] = [x, y, *picture.size]
+    for number, (name, sprite) in enumerate(pictures.items()):
+        row, column = divmod(number, _COLUMNS)
+        corner = (column * side, row * side)
+        page.paste(sprite, corner)
+        places[name] = [*corner, *sprite.size]
     return _png(page), {"tile": TILE, "margin": sprites.CHEF_MARGIN, "sprites": places}
 
 
 @cache
-def kitchen(layout: Layout) -> bytes:
+def picture(layout: Layout) -> bytes:
     """A PNG of the empty kitchen."""
     return _png(render_empty(layout, TILE))
 
 
 def describe(layout: Layout) -> dict[str, Any]:
-    """What the page has to know about a kitchen."""
+    """What a page has to know about a layout."""
     times = recipes.cooking_times(layout)
     return {
         "name": layout.name,
         "rows": list(layout.rows),
-        "pots": [list(layout.place(cell)) for cell in layout.pot_cells],
+        "pots": [list(layout.position(cell)) for cell in layout.pot_cells],
         "cooking": layout.cooking.value,
         "orders": [
-            {"contents": letters(*order.contents), "value": order.value, "time": order.time} for order in layout.orders
+            {"contents": letters(*order.contents), "value": order.value, "time": order.time}
+            for order in layout.orders
         ],
-        "times": {letters(*filling): int(times[filling]) for filling in recipes.all_contents() if any(filling)},
+        "times": {letters(*contents): int(times[contents]) for contents in _fillings()},
     }
 
 
 def _pictures() -> dict[str, Image.Image]:
-    """Every sprite by its name. Over the badge and the ring of a cooking pot the page draws how far it is."""
-    fillings = [letters(*filling) for filling in recipes.all_contents() if any(filling)]
+    """Every sprite by its name.
+
+    Over the badge and the ring of a cooking pot the page draws how far it is.
+    """
+    fillings = [letters(*contents) for contents in _fillings()]
     items = ["onion", "tomato", "dish", *(f"soup:{filling}" for filling in fillings)]
     return {
         **{
-            f"chef:{seat}{facing}": sprites.chef(seat, facing, None, TILE) for seat in range(SEATS) for facing in "NSEW"
+            f"chef:{seat}{facing}": sprites.chef(seat, facing, None, TILE)
+            for seat in range(SEATS)
+            for facing in "NSEW"
         },
         **{f"portrait:{seat}": sprites.portrait(seat, TILE) for seat in range(SEATS)},
         **{name: sprites.item(name, TILE) for name in items},
@@ -70,7 +77,12 @@ def _pictures() -> dict[str, Image.Image]:
     }
 
 
-def _png(picture: Image.Image) -> bytes:
+def _fillings() -> list[tuple[int, int]]:
+    """Everything that can be in a pot, but nothing."""
+    return [contents for contents in recipes.all_contents() if any(contents)]
+
+
+def _png(image: Image.Image) -> bytes:
     file = io.BytesIO()
-    picture.save(file, "PNG", optimize=True)
+    image.save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -1,9 +1,9 @@
 """Who plays where, with whom, and in which order: pure functions of a participant's place and seed.
 
-The games come in rounds; every round has each agent once, and every two rounds each agent in both seats. The order
-within a round is a row of a Williams square, another one in each round and for each place, so that over as many
-participants as there are agents each agent comes at every position of the session equally often, and within rounds
-each follows each other equally often.
+The games come in rounds; every round has each agent once, and every two rounds each agent in both
+seats. The order within a round is a row of a Williams square, another one in each round and for
+each place. So over as many participants as there are agents, each agent comes at every position of
+the session equally often, and within rounds each follows each other equally often.
 """
 
 import random
@@ -16,7 +16,7 @@ from cochef.web.study import Study
 
 
 @dataclass(frozen=True)
-class Partner:
+class BlindedPartner:
     """An agent as a participant meets it: a letter on the page, its label in the data."""
 
     label: str
@@ -25,7 +25,7 @@ class Partner:
 
 @dataclass(frozen=True)
 class PlannedGame:
-    """One of the games that count: with which partner of the plan, and where the participant sits."""
+    """One of the games that count: its partner by place in the plan, the participant's seat."""
 
     number: int
     partner: int
@@ -33,16 +33,21 @@ class PlannedGame:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What one participant will meet."""
+class ParticipantPlan:
+    """The layout, partners and games of one participant."""
 
     layout: str
-    partners: tuple[Partner, ...]  # in the random order in which the page shows them
+    partners: tuple[BlindedPartner, ...]  # in the random order in which the page shows them
     games: tuple[PlannedGame, ...]
 
 
-def free_place(study: Study, taken: Mapping[str, Collection[int]], seed: int) -> tuple[str, int] | None:
-    """A newcomer's kitchen, the emptiest (drawn among equals), and the place in it; None when all are full."""
+def free_place(
+    study: Study, taken: Mapping[str, Collection[int]], seed: int
+) -> tuple[str, int] | None:
+    """A newcomer's layout and lowest free place there; None when the study is full.
+
+    The layout is the one with the fewest participants, drawn among equals.
+    """
     size = study.numbers.participants_per_layout
     counts = {layout: len(taken.get(layout, ())) for layout in study.layouts}
     open_ones = [layout for layout, count in counts.items() if count < size]
@@ -50,34 +55,40 @@ def free_place(study: Study, taken: Mapping[str, Collection[int]], seed: int) ->
         return None
     fewest = min(counts[layout] for layout in open_ones)
     equals = [layout for layout in open_ones if counts[layout] == fewest]
+    # Seeds of their own keep what is drawn here independent of the letters of partners.
     layout = random.Random(f"kitchen {seed}").choice(equals)
     return layout, min(set(range(size)) - set(taken.get(layout, ())))
 
 
-def plan(study: Study, layout: str, place: int, seed: int) -> Plan:
-    """The partners under their letters, in random order, and the balanced order of games for this place."""
+def plan(study: Study, layout: str, place: int, seed: int) -> ParticipantPlan:
+    """A participant's plan: partners under random letters, games in the place's balanced order."""
     shown = random.Random(f"letters {seed}").sample(study.agents, len(study.agents))
-    partners = tuple(Partner(letter, agent) for letter, agent in zip(ascii_uppercase, shown, strict=False))
+    partners = tuple(
+        BlindedPartner(letter, agent) for letter, agent in zip(ascii_uppercase, shown, strict=False)
+    )
     games = tuple(
         PlannedGame(number, shown.index(study.agents[agent]), seat)
-        for number, (agent, seat) in enumerate(order(len(study.agents), study.numbers.repeats, place))
+        for number, (agent, seat) in enumerate(
+            order(len(study.agents), study.numbers.repeats, place)
+        )
     )
-    return Plan(layout, partners, games)
+    return ParticipantPlan(layout, partners, games)
 
 
 def order(agents: int, repeats: int, place: int) -> list[tuple[int, int]]:
     """The games of a place as (agent, the participant's seat)."""
     square = williams(agents)
     return [
-        (agent, (turn + agent + place // agents) % SEATS)
-        for turn in range(repeats * SEATS)
-        for agent in square[(place + turn) % len(square)]
+        (agent, (round_ + agent + place // agents) % SEATS)
+        for round_ in range(repeats * SEATS)
+        for agent in square[(place + round_) % len(square)]
     ]
 
 
 def williams(agents: int) -> list[tuple[int, ...]]:
-    """Rows in which each agent is equally often at every position and directly after every other one.
+    """A Williams square: orders of the agents that are balanced for position and succession.
 
+    Over all rows each agent is equally often at every position and directly after every other one.
     An odd number of agents takes the rows backwards as well.
     """
     first = [0]

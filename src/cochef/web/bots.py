@@ -1,6 +1,7 @@
-"""Simulated participants: they go through a study over the same protocol as the page, and play by a script or a clone.
+"""Simulated participants, who go through a study over the same protocol as the page.
 
-A bot keeps a diary of all that the server told it, so that a rehearsal can compare it with what was stored.
+A bot plays by a script or a clone of people. It keeps a transcript of what the server told it, so
+that a rehearsal can compare it with what was stored.
 """
 
 import asyncio
@@ -32,84 +33,98 @@ from cochef.kitchen.layouts import MAX_HORIZON, is_shipped
 from cochef.kitchen.state import State, start
 from cochef.kitchen.text import from_json
 
-_FAVOURITES = ("onion_placement_and_delivery", "tomato_placement_and_delivery", "onion_placement")
+_SCRIPTS = ("onion_placement_and_delivery", "tomato_placement_and_delivery", "onion_placement")
 _SLOW = 60.0  # seconds that a busy machine may take for an answer
 _AGAIN = 0.2  # seconds until the server is tried again
 _SIMPLE: dict[str, dict[str, Any]] = {  # what a participant does at stages that leave no choice
-    "consent": {"type": "deed", "deed": "consent", "agrees": True},
-    "instructions": {"type": "deed", "deed": "understood"},
+    "consent": {"type": "submit", "event": "consent", "agrees": True},
+    "instructions": {"type": "submit", "event": "understood"},
     "tutorial": {"type": "start"},
     "games": {"type": "start"},
 }
 
 
 @dataclass
-class Diary:
-    """What a bot was told: the end of each game, the ticks known to be stored, and how long it was cut off."""
+class Transcript:
+    """What a bot was told."""
 
     name: str
-    code: str = ""
-    scores: dict[int, float] = field(default_factory=dict)
-    stored: dict[int, int] = field(default_factory=dict)
-    actions: dict[int, dict[int, list[int]]] = field(default_factory=dict)  # by game and tick, as they were shown
-    cut_off: list[tuple[float, float]] = field(default_factory=list)  # from losing the server until things went on
+    code: str = ""  # of completion
+    scores: dict[int, float] = field(default_factory=dict)  # by game
+    stored: dict[int, int] = field(default_factory=dict)  # ticks known to be stored, by game
+    # Joint actions as they were shown, by game and tick.
+    actions: dict[int, dict[int, list[int]]] = field(default_factory=dict)
+    # When the server was lost, and when things went on.
+    cut_off: list[tuple[float, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Mind:
-    """How a bot plays in one kitchen; it thinks in a compiled program."""
+class BotPolicy:
+    """The agent by which a bot plays on a layout, as a compiled program."""
 
     layout: Layout
     agent: str
 
     def begin(self, seed: int) -> Carry:
-        """What it remembers at first."""
+        """The agent's carry before its first action."""
         return _agent(self).begin(jax.random.key(seed))
 
-    def act(self, seen: Mapping[str, Any], seat: int, memory: Carry, seed: int) -> tuple[Action, Carry]:
-        """What it does in the state that the server showed; agents know themselves as the first chef."""
-        own = dict(seen) | {"chefs": seen["chefs"] if seat == 0 else seen["chefs"][::-1]}
-        action, memory = _think(self, from_json(self.layout, own), memory, seed)
-        return Action(int(action)), memory
+    def act(
+        self, shown: Mapping[str, Any], seat: int, carry: Carry, seed: int
+    ) -> tuple[Action, Carry]:
+        """The action in a state that the server showed, and the next carry."""
+        # One program does for both seats: the agent's chef always comes first.
+        chefs = shown["chefs"] if seat == 0 else shown["chefs"][::-1]
+        state = from_json(self.layout, {**shown, "chefs": chefs})
+        action, carry = _act(self, state, carry, seed)
+        return Action(int(action)), carry
 
-    def practise(self) -> None:
-        """Have the program ready."""
-        _think(self, start(self.layout), self.begin(0), 0)
+    def compile(self) -> None:
+        """Compile the program."""
+        _act(self, start(self.layout), self.begin(0), 0)
 
 
-@partial(jax.jit, static_argnames="mind")
-def _think(mind: Mind, state: State, memory: Carry, seed: int | Int[Array, ""]) -> Any:  # noqa: ANN401
+@partial(jax.jit, static_argnames="policy")
+def _act(
+    policy: BotPolicy, state: State, carry: Carry, seed: int | Int[Array, ""]
+) -> tuple[Int[Array, ""], Carry]:
     key = jax.random.fold_in(jax.random.key(seed), state.time)
-    return _agent(mind).act(state, 0, memory, key)
+    return _agent(policy).act(state, 0, carry, key)
 
 
 @cache
-def _agent(mind: Mind) -> Agent:
-    return load(mind.agent, mind.layout)
+def _agent(policy: BotPolicy) -> Agent:
+    return load(policy.agent, policy.layout)
 
 
 @cache
-def minds(layout: Layout) -> tuple[Mind, ...]:
-    """How bots play in a kitchen: by a clone of people where there is one, and by a script that does its part."""
-    lasting = replace(layout, horizon=MAX_HORIZON)
+def bot_policies(layout: Layout) -> tuple[BotPolicy, ...]:
+    """The policies of bots on a layout: a script, and a clone of people where there is one."""
+    lasting = replace(layout, horizon=MAX_HORIZON)  # games may be longer than episodes
     known = scripted.names_for(layout)
-    names = [f"script:{name}" for name in _FAVOURITES if name in known][:1]
-    names += [f"human-proxy:{name}" for name in shipped.layouts_of("human-proxy") if is_shipped(layout, name)]
-    return tuple(Mind(lasting, name) for name in names or ["random"])
+    names = [f"script:{name}" for name in _SCRIPTS if name in known][:1]
+    names += [
+        f"human-proxy:{name}"
+        for name in shipped.layouts_of("human-proxy")
+        if is_shipped(layout, name)
+    ]
+    return tuple(BotPolicy(lasting, name) for name in names or ["random"])
 
 
 class Bot:
     """One simulated participant."""
 
-    def __init__(self, address: str, name: str, kitchens: Sequence[Layout], *, thinks_once_in: int = 2) -> None:
-        """Takes part at this address under this identifier; presses a key once in some ticks."""
-        self.diary = Diary(name)
+    def __init__(
+        self, address: str, name: str, layouts: Sequence[Layout], *, acts_once_in: int = 2
+    ) -> None:
+        """Take part at this address under this identifier; press a key once in some ticks."""
+        self.transcript = Transcript(name)
         self._address = address.rstrip("/")
-        self._kitchens = {layout.name: layout for layout in kitchens}
-        self._thinks_once_in = thinks_once_in
+        self._layouts = {layout.name: layout for layout in layouts}
+        self._acts_once_in = acts_once_in
         self._random = random.Random(name)
-        self._tutored = False
-        self._pleasure: dict[int, list[float]] = {}  # scores of free games by partner
+        self._has_done_tutorial = False
+        self._warmup_scores: dict[int, list[float]] = {}  # by partner
         self._partner: int | None = None
         self._playing: _Playing | None = None
         self._lost: float | None = None  # when the server was lost
@@ -119,77 +134,91 @@ class Bot:
         """Whether the server was lost and things have not gone on yet."""
         return self._lost is not None
 
-    async def take_part(self, patience: float = 60.0) -> Diary:
-        """Go through the whole study, coming back whenever the server is lost for no longer than the patience."""
-        while not self.diary.code:
+    async def take_part(self, patience: float = 60.0) -> Transcript:
+        """Go through the whole study; come back if the server is lost for a short time."""
+        while not self.transcript.code:
             with contextlib.suppress(OSError, http.client.HTTPException, WebSocketException):
                 await self._visit()
-            if not self.diary.code:
+            if not self.transcript.code:
                 self._lost = self._lost or time.monotonic()
                 if time.monotonic() - self._lost > patience:
-                    raise InputError(f"{self.diary.name}: no word from {self._address} for {patience:g} seconds")
+                    raise InputError(
+                        f"{self.transcript.name}: no word from {self._address} "
+                        f"for {patience:g} seconds"
+                    )
                 await asyncio.sleep(_AGAIN)
-        return self.diary
+        return self.transcript
 
     async def _visit(self) -> None:
         """Open the page and take part until all is done or the server is lost."""
-        cookie = await asyncio.to_thread(_enter, self._address, self.diary.name)
-        place, headers = f"{self._address.replace('http', 'ws', 1)}/ws", {"Cookie": cookie}
-        options = {"additional_headers": headers, "proxy": None, "open_timeout": _SLOW, "ping_timeout": _SLOW}
-        async with connect(place, origin=Origin(self._address), **options) as socket:
+        cookie = await asyncio.to_thread(_enter, self._address, self.transcript.name)
+        address = f"{self._address.replace('http', 'ws', 1)}/ws"
+        options = {
+            "additional_headers": {"Cookie": cookie},
+            "proxy": None,
+            "open_timeout": _SLOW,
+            "ping_timeout": _SLOW,
+        }
+        async with connect(address, origin=Origin(self._address), **options) as socket:
             await socket.send(json.dumps({"type": "hello", "take_over": True}))
             inbox: asyncio.Queue[str | bytes | None] = asyncio.Queue()
             reader = asyncio.create_task(_collect(socket, inbox))
             try:
-                while not self.diary.code and (text := await inbox.get()) is not None:
-                    await self._hear(socket, json.loads(text), hurried=not inbox.empty())
+                while not self.transcript.code and (text := await inbox.get()) is not None:
+                    await self._handle(socket, json.loads(text), hurried=not inbox.empty())
             finally:
                 reader.cancel()
 
-    async def _hear(self, socket: ClientConnection, message: Mapping[str, Any], *, hurried: bool) -> None:
-        """Answer a message; in a hurry, as others wait already, without thinking."""
-        goes_on = message["type"] == "tick" or (message["type"] == "stage" and not message.get("waiting"))
+    async def _handle(
+        self, socket: ClientConnection, message: Mapping[str, Any], *, hurried: bool
+    ) -> None:
+        """Answer a message; in a hurry, as others wait already, without choosing an action."""
+        kind = message["type"]
+        goes_on = kind == "tick" or (kind == "stage" and not message.get("waiting"))
         if self._lost is not None and goes_on:
-            self.diary.cut_off.append((self._lost, time.monotonic()))
+            self.transcript.cut_off.append((self._lost, time.monotonic()))
             self._lost = None
-        match message["type"]:
+        answers: list[dict[str, Any]] = []
+        match kind:
             case "stage" if not message.get("waiting"):
-                answer = self._answer(message)
+                answers = self._next_step(message)
             case "game":
-                answer = self._sit_down(message)
+                answers = [self._begin_game(message)]
             case "tick":
-                for word in self._play(message, hurried):
-                    await socket.send(json.dumps(word))
-                return
+                answers = self._play(message, hurried)
             case "stored" if self._playing is not None:
-                self.diary.stored[self._playing.game] = message["tick"]
-                return
+                self.transcript.stored[self._playing.game] = message["tick"]
             case "over":
-                self._stand_up(message)
-                return
+                self._end_game(message)
             case "error":
-                raise InputError(f"{self.diary.name}: the server said: {message['message']}")
-            case _:
-                return
-        if answer is not None:
+                raise InputError(f"{self.transcript.name}: the server said: {message['message']}")
+        for answer in answers:
             await socket.send(json.dumps(answer))
 
-    def _answer(self, stage: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _next_step(  # noqa: PLR0911  (one a stage)
+        self, stage: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
         """What a participant does next at a stage."""
         match stage["stage"]:
             case "questions":
-                return _deed("answers", values={one["id"]: self._reply(one) for one in stage["questions"]})
-            case "tutorial" if self._tutored:
-                return _deed("tutorial-done")
+                values = {one["id"]: self._reply(one) for one in stage["questions"]}
+                return [_submission("answers", values=values)]
+            case "tutorial" if self._has_done_tutorial:
+                return [_submission("tutorial-done")]
             case "warm-up":
-                wanted = [n for n, tried in enumerate(stage["tried"]) if tried < max(stage["least"], 1)]
-                self._partner = self._random.choice(wanted) if wanted else None
-                return {"type": "start", "partner": self._partner} if wanted else _deed("warm-up-done")
+                least = max(stage["least"], 1)
+                untried = [n for n, tried in enumerate(stage["tried"]) if tried < least]
+                self._partner = self._random.choice(untried) if untried else None
+                if self._partner is None:
+                    return [_submission("warm-up-done")]
+                return [{"type": "start", "partner": self._partner}]
             case "ranking":
-                return self._judge(len(stage["partners"]), stage["comment_questions"])
+                return [self._judge(len(stage["partners"]), stage["comment_questions"])]
             case "thanks":
-                self.diary.code = stage["code"]
-        return _SIMPLE.get(stage["stage"])
+                self.transcript.code = stage["code"]
+                return []
+            case simple:
+                return [_SIMPLE[simple]]
 
     def _reply(self, question: Mapping[str, Any]) -> str | int | None:
         """Something that the question allows; one in five is declined."""
@@ -198,50 +227,68 @@ class Bot:
         if question["kind"] == "choice":
             return self._random.choice(question["options"])
         if question["kind"] == "number":
-            return self._random.randint(question["least"], min(question["most"], question["least"] + 50))
-        return f"{self.diary.name} replies"
+            return self._random.randint(
+                question["least"], min(question["most"], question["least"] + 50)
+            )
+        return f"{self.transcript.name} replies"
 
     def _judge(self, partners: int, questions: Sequence[str]) -> dict[str, Any]:
-        """Whoever brought more in the free games comes first; equals in random order."""
-        pleasure = [sum(self._pleasure.get(partner, [])) + self._random.random() for partner in range(partners)]
-        ranking = sorted(range(partners), key=lambda partner: -pleasure[partner])
-        comments = [[f"We made {pleasure[partner]:.0f}." for _ in questions] for partner in range(partners)]
-        return _deed("judged", ranking=ranking, comments=comments)
+        """Rank the partners by what was scored with them in free games; equals at random."""
+        scores = [
+            sum(self._warmup_scores.get(partner, [])) + self._random.random()
+            for partner in range(partners)
+        ]
+        ranking = sorted(range(partners), key=lambda partner: -scores[partner])
+        comments = [[f"We made {score:.0f}."] * len(questions) for score in scores]
+        return _submission("judged", ranking=ranking, comments=comments)
 
-    def _sit_down(self, game: Mapping[str, Any]) -> dict[str, Any]:
-        """Get ready for a game, which may go on after a break: then nothing known to be stored may be missing."""
-        number, tick = game["game"], game["t"]
-        if tick < self.diary.stored.get(number, 0):
-            stored = self.diary.stored[number]
-            raise InputError(f"{self.diary.name}: {stored} ticks of game {number} were stored, it goes on with {tick}")
-        seen = self.diary.actions.get(number, {})
-        self.diary.actions[number] = {time: joint for time, joint in seen.items() if time < tick}
-        mind = self._random.choice(minds(self._kitchens[game["kitchen"]["name"]]))
+    def _begin_game(self, game: Mapping[str, Any]) -> dict[str, Any]:
+        """Get ready for a game; one that goes on must have every tick that was stored."""
+        number = game["game"]
+        tick = game["t"]
+        stored = self.transcript.stored.get(number, 0)
+        if tick < stored:
+            raise InputError(
+                f"{self.transcript.name}: {stored} ticks of game {number} were stored, "
+                f"it goes on with {tick}"
+            )
+        # Ticks that were shown but not stored are played anew.
+        shown = self.transcript.actions.get(number, {})
+        self.transcript.actions[number] = {at: joint for at, joint in shown.items() if at < tick}
+        policy = self._random.choice(bot_policies(self._layouts[game["kitchen"]["name"]]))
         seed = self._random.getrandbits(31)
-        self._playing = _Playing(game["game"], game["seat"], game["phase"], mind, seed, mind.begin(seed))
+        self._playing = _Playing(
+            game=number,
+            seat=game["seat"],
+            phase=game["phase"],
+            policy=policy,
+            seed=seed,
+            carry=policy.begin(seed),
+        )
         return {"type": "ready", "seconds": 0}
 
     def _play(self, tick: Mapping[str, Any], hurried: bool) -> list[dict[str, Any]]:
-        """Tell that the tick was seen, and press a key now and then."""
-        words: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
+        """Report the tick as drawn, and press a key now and then."""
+        answers: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
         if self._playing is None:
-            return words
+            return answers
         now = self._playing
-        self.diary.actions[now.game][tick["t"] - 1] = tick["actions"]
-        if tick["t"] % self._thinks_once_in == 0 and not hurried:
-            action, now.memory = now.mind.act(tick["state"], now.seat, now.memory, now.seed)
+        self.transcript.actions[now.game][tick["t"] - 1] = tick["actions"]
+        if tick["t"] % self._acts_once_in == 0 and not hurried:
+            action, now.carry = now.policy.act(tick["state"], now.seat, now.carry, now.seed)
             if action is not Action.STAY:
-                words += [{"type": way, "action": int(action)} for way in ("down", "up")]
-        return words
+                answers += [{"type": way, "action": int(action)} for way in ("down", "up")]
+        return answers
 
-    def _stand_up(self, over: Mapping[str, Any]) -> None:
-        self.diary.scores[over["game"]] = over["score"]
-        self.diary.stored[over["game"]] = over["t"]
+    def _end_game(self, over: Mapping[str, Any]) -> None:
+        self.transcript.scores[over["game"]] = over["score"]
+        self.transcript.stored[over["game"]] = over["t"]
         if self._playing is not None and self._playing.phase == "tutorial":
-            self._tutored = True
+            self._has_done_tutorial = True
         if self._partner is not None:
-            self._pleasure.setdefault(self._partner, []).append(over["score"])
-        self._partner = self._playing = None
+            self._warmup_scores.setdefault(self._partner, []).append(over["score"])
+        self._partner = None
+        self._playing = None
 
 
 @dataclass
@@ -251,25 +298,25 @@ class _Playing:
     game: int
     seat: int
     phase: str
-    mind: Mind
+    policy: BotPolicy
     seed: int
-    memory: Carry
+    carry: Carry
 
 
 async def _collect(socket: ClientConnection, inbox: asyncio.Queue[str | bytes | None]) -> None:
-    """Put all messages into the inbox as they come, so that a bot who thinks keeps nobody waiting; None is the end."""
+    """Put messages into the inbox as they come, so that a slow bot holds up nobody; then None."""
     with contextlib.suppress(WebSocketException):
         async for text in socket:
             inbox.put_nowait(text)
     inbox.put_nowait(None)
 
 
-def _deed(deed: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401  (whatever the deed takes)
-    return {"type": "deed", "deed": deed, **content}
+def _submission(event: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {"type": "submit", "event": event, **content}
 
 
 def _enter(address: str, name: str) -> str:
-    """Ask for the study's page by an identifier; the cookie by which the participant is known from then on."""
+    """Ask for the study's page by an identifier; the participant's cookie."""
     parts = urlsplit(address)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.netloc, timeout=_SLOW)
@@ -278,7 +325,9 @@ def _enter(address: str, name: str) -> str:
         answer = connection.getresponse()
         cookie = SimpleCookie(answer.headers.get("set-cookie", ""))
         if not cookie:
-            raise InputError(f"{name}: {address} answered {answer.status} and let nobody in; is the study full?")
+            raise InputError(
+                f"{name}: {address} answered {answer.status} and let nobody in; is the study full?"
+            )
         return "; ".join(f"{key}={morsel.value}" for key, morsel in cookie.items())
     finally:
         connection.close()

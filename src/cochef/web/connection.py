@@ -1,4 +1,4 @@
-"""A page's websocket, with limits: what it sends too fast or in vain costs nobody else anything."""
+"""A page's websocket, with limits on what the page may send."""
 
 import asyncio
 import contextlib
@@ -16,13 +16,17 @@ TRY_AGAIN_LATER = 1013
 NORMAL = 1000
 
 _MOST_WAITING = 512  # messages for a page that does not take them
+_REFUSED = "too many messages, or one that is too long or no text"
 
 
 class Connection:
     """One open websocket. Sending never waits; a page that does not listen is cut off."""
 
     def __init__(self, socket: WebSocket, rate: float) -> None:
-        """The socket has been accepted; it may send so many messages a second, and twice as many at once."""
+        """Use an accepted socket.
+
+        The page may send `rate` messages a second, and twice as many at once.
+        """
         self._socket = socket
         self._rate = rate
         self._outgoing: asyncio.Queue[str | None] = asyncio.Queue(_MOST_WAITING)
@@ -30,7 +34,7 @@ class Connection:
         self._open = True
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Give the page a message as soon as it takes it."""
+        """Queue a message for the page."""
         if self._open:
             try:
                 self._outgoing.put_nowait(json.dumps(message, separators=(",", ":")))
@@ -38,44 +42,38 @@ class Connection:
                 self.close(TRY_AGAIN_LATER)
 
     def close(self, code: int = NORMAL) -> None:
-        """Say goodbye once everything before has been sent; a page that does not listen is cut off."""
+        """Close the websocket once everything queued has been sent."""
         if self._open:
-            self._open, self._code = False, code
+            self._open = False
+            self._code = code
+            # A full queue belongs to a page that does not listen: what it has not taken is dropped.
             while self._outgoing.full():
                 self._outgoing.get_nowait()
             self._outgoing.put_nowait(None)
 
     async def pump(self) -> None:
-        """Send what there is to send until the connection closes."""
+        """Send queued messages until the connection closes."""
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while (text := await self._outgoing.get()) is not None:
                 await self._socket.send_text(text)
             await self._socket.close(self._code)
 
     async def frames(self) -> AsyncIterator[str]:
-        """The text frames of the page, until it goes, sends too fast, or sends something too large."""
-        allowance, before = 2 * self._rate, time.monotonic()
+        """The page's text frames, until it goes or breaks a limit."""
+        # A token bucket: it fills at `rate`, holds twice as much, and a message takes one.
+        allowance = most = 2 * self._rate
+        before = time.monotonic()
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while self._open:
                 message = await self._socket.receive()
                 if message["type"] == "websocket.disconnect":
                     break
                 now = time.monotonic()
-                allowance, before = min(2 * self._rate, allowance + (now - before) * self._rate) - 1, now
+                allowance = min(most, allowance + (now - before) * self._rate) - 1
+                before = now
                 text = message.get("text")
                 if allowance < 0 or text is None or len(text) > MAX_FRAME:
-                    self.send({"type": "error", "message": "too many messages, or one that is too long or no text"})
+                    self.send({"type": "error", "message": _REFUSED})
                     self.close(POLICY_VIOLATION)
                     break
                 yield text
-
-
-async def converse(connection: Connection, listen: Any) -> None:  # noqa: ANN401  (a coroutine)
-    """Run a conversation and the sending beside it until the page has gone and all is sent."""
-    pump = asyncio.create_task(connection.pump())
-    try:
-        await listen
-    finally:
-        connection.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(pump, 2.0)

@@ -1,4 +1,4 @@
-"""All data of a study as tables, without anything that tells who the participants are outside.
+"""All data of a study as tables, without who the participants are outside.
 
 Each table is written as CSV, Parquet and JSON lines, beside a dictionary of all columns.
 """
@@ -7,9 +7,9 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as arrow
 import sqlalchemy as sql
@@ -17,72 +17,100 @@ from pyarrow import parquet
 
 from cochef.files import write_whole
 from cochef.kitchen.constants import Action
+from cochef.web.records import StoredGame
 from cochef.web.schema import ANSWERS, COMMENTS, RANKINGS
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 from cochef.web.study import Study
 
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
+DataRow = Mapping[str, Any]
+DataRows = Sequence[DataRow]
 
 _KINDS = {"number": arrow.int64(), "real": arrow.float64(), "text": arrow.string()}
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes what begins so for a formula
-_WHO = ("number", "the participant, as in participants.participant")
 
-_COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
+
+class DataColumn(NamedTuple):
+    """A column of an export: its kind (number, real or text) and what it means."""
+
+    kind: str
+    meaning: str
+
+
+_WHO = DataColumn("number", "the participant, as in participants.participant")
+
+_COLUMNS: dict[str, dict[str, DataColumn]] = {
     "participants": {
-        "participant": ("number", "the participant's number in this data"),
-        "layout": ("text", "the kitchen of the participant's group"),
-        "place": ("number", "place within the group, from 0; it decides the order of the games"),
-        "stage": ("text", "how far the participant has come"),
-        "games": ("number", "how many of the games that count have been played"),
-        "joined": ("real", "seconds since 1970 (UTC)"),
-        "finished": ("real", "seconds since 1970 (UTC); empty: not yet"),
+        "participant": DataColumn("number", "the participant's number in this data"),
+        "layout": DataColumn("text", "the layout of the participant's group"),
+        "place": DataColumn(
+            "number", "place within the group, from 0; it decides the order of the games"
+        ),
+        "stage": DataColumn("text", "how far the participant has come"),
+        "games": DataColumn("number", "how many of the games that count have been played"),
+        "joined": DataColumn("real", "seconds since 1970 (UTC)"),
+        "finished": DataColumn("real", "seconds since 1970 (UTC); empty: not yet"),
     },
     "rankings": {
         "participant": _WHO,
-        "agent": ("text", "label of the agent in the study file"),
-        "rank": ("number", "1: assisted most, by the participant's judgement after the warm-up"),
+        "agent": DataColumn("text", "label of the agent in the study file"),
+        "rank": DataColumn(
+            "number", "1: assisted most, by the participant's judgement after the warm-up"
+        ),
     },
     "comments": {
         "participant": _WHO,
-        "agent": ("text", "label of the agent in the study file"),
-        "question": ("text", "what was asked about the agent"),
-        "comment": ("text", "what the participant wrote; may be empty"),
+        "agent": DataColumn("text", "label of the agent in the study file"),
+        "question": DataColumn("text", "what was asked about the agent"),
+        "comment": DataColumn("text", "what the participant wrote; may be empty"),
     },
     "games": {
-        "game": ("number", "the game's number in this data"),
+        "game": DataColumn("number", "the game's number in this data"),
         "participant": _WHO,
-        "phase": ("text", "tutorial, warm-up or game; only those of the phase game count"),
-        "number": ("number", "which game of its phase, from 0"),
-        "agent": ("text", "label of the agent in the study file; empty in the tutorial"),
-        "loaded": ("text", "the agent that was loaded under this label"),
-        "seat": ("number", "the participant's seat, 0 or 1; the agent has the other"),
-        "layout": ("text", "the kitchen"),
-        "seed": ("number", "where the agent's random numbers come from"),
-        "ticks": ("number", "how long the game was meant to last"),
-        "played": ("number", "ticks that were played and stored"),
-        "ticks_per_second": ("real", "how fast it was"),
-        "agent_acts_once_in": ("number", "ticks from one action of the agent to the next"),
-        "configuration": ("text", "SHA-256 of the configuration (study, kitchens, agents' files) it was played under"),
-        "began": ("real", "seconds since 1970 (UTC)"),
-        "finished": ("real", "seconds since 1970 (UTC); empty: it still runs"),
-        "ended": ("text", "complete, stopped (before its last tick), or empty while it runs"),
-        "score": ("real", "the task reward; empty where it was given up without one"),
+        "phase": DataColumn(
+            "text", "tutorial, warm-up or game; only those of the phase game count"
+        ),
+        "number": DataColumn("number", "which game of its phase, from 0"),
+        "agent": DataColumn("text", "label of the agent in the study file; empty in the tutorial"),
+        "loaded": DataColumn("text", "the agent that was loaded under this label"),
+        "seat": DataColumn("number", "the participant's seat, 0 or 1; the agent has the other"),
+        "layout": DataColumn("text", "the layout"),
+        "seed": DataColumn("number", "seed of the agent's random numbers"),
+        "ticks": DataColumn("number", "how long the game was meant to last"),
+        "played": DataColumn("number", "ticks that were played and stored"),
+        "ticks_per_second": DataColumn("real", "how fast it was"),
+        "agent_acts_once_in": DataColumn(
+            "number", "ticks from one action of the agent to the next"
+        ),
+        "configuration": DataColumn(
+            "text",
+            "SHA-256 of the configuration (study, layouts, agents' files) it was played under",
+        ),
+        "began": DataColumn("real", "seconds since 1970 (UTC)"),
+        "finished": DataColumn("real", "seconds since 1970 (UTC); empty: it still runs"),
+        "ended": DataColumn(
+            "text", "complete, stopped (before its last tick), or empty while it runs"
+        ),
+        "score": DataColumn("real", "the task reward; empty where it was given up without one"),
     },
     "ticks": {
-        "game": ("number", "the game, as in games.game"),
-        "tick": ("number", "from 0"),
-        "action_0": ("text", "what seat 0 did: " + ", ".join(action.name.lower() for action in Action)),
-        "action_1": ("text", "what seat 1 did"),
-        "lag": ("number", "milliseconds between the server's tick and its drawing, as the page says; -1: not known"),
+        "game": DataColumn("number", "the game, as in games.game"),
+        "tick": DataColumn("number", "from 0"),
+        "action_0": DataColumn(
+            "text", "what seat 0 did: " + ", ".join(action.name.lower() for action in Action)
+        ),
+        "action_1": DataColumn("text", "what seat 1 did"),
+        "lag": DataColumn(
+            "number",
+            "milliseconds from the server's tick to its drawing, as the page says; -1: not known",
+        ),
     },
 }
 
 
-def columns(study: Study) -> dict[str, dict[str, tuple[str, str]]]:
+def columns(study: Study) -> dict[str, dict[str, DataColumn]]:
     """Every column of every table: its kind and what it means."""
     asked = {
-        f"answer_{question.id}": (
+        f"answer_{question.id}": DataColumn(
             "number" if question.kind == "number" else "text",
             f"{question.text} (empty: declined or not asked yet)",
         )
@@ -91,7 +119,7 @@ def columns(study: Study) -> dict[str, dict[str, tuple[str, str]]]:
     return {**_COLUMNS, "participants": {**_COLUMNS["participants"], **asked}}
 
 
-def tables(store: Store) -> dict[str, Rows]:
+def tables(store: StudyStore) -> dict[str, DataRows]:
     """All rows of all tables."""
     with store.reading() as connection:
         rankings = [dict(row) for row in connection.execute(sql.select(RANKINGS)).mappings()]
@@ -100,35 +128,38 @@ def tables(store: Store) -> dict[str, Rows]:
             answer = None if row.answer is None else json.loads(row.answer)
             answers.setdefault(row.participant, {})[f"answer_{row.question}"] = answer
     games = list(store.games())
+    ticks = [row for game in games for row in _ticks(game)]
     return {
         "participants": list(_participants(store, answers)),
         "rankings": rankings,
         "comments": comments(store),
-        "games": [
-            {
-                **vars(game.start),
-                **vars(game),
-                "game": game.number,
-                "number": game.start.number,
-                "played": len(game.actions),
-            }
-            for game in games
-        ],
-        "ticks": [
-            {
-                "game": game.number,
-                "tick": tick,
-                "action_0": Action(one).name.lower(),
-                "action_1": Action(two).name.lower(),
-                "lag": game.lags[tick],
-            }
-            for game in games
-            for tick, (one, two) in enumerate(game.actions.tolist())
-        ],
+        "games": [_game(game) for game in games],
+        "ticks": ticks,
     }
 
 
-def comments(store: Store) -> Rows:
+def _game(game: StoredGame) -> DataRow:
+    return {
+        **vars(game.start),
+        **vars(game),
+        "game": game.number,
+        "number": game.start.number,
+        "played": len(game.actions),
+    }
+
+
+def _ticks(game: StoredGame) -> Iterator[DataRow]:
+    for tick, (first, second) in enumerate(game.actions.tolist()):
+        yield {
+            "game": game.number,
+            "tick": tick,
+            "action_0": Action(first).name.lower(),
+            "action_1": Action(second).name.lower(),
+            "lag": game.lags[tick],
+        }
+
+
+def comments(store: StudyStore) -> DataRows:
     """What people wrote about each agent."""
     asked = store.study.comment_questions
     with store.reading() as connection:
@@ -136,39 +167,51 @@ def comments(store: Store) -> Rows:
     return [{**row, "question": asked[row["question"]]} for row in rows]
 
 
-def _participants(store: Store, answers: Mapping[int, Row]) -> Iterator[Row]:
+def _participants(store: StudyStore, answers: Mapping[int, DataRow]) -> Iterator[DataRow]:
     for one in store.participants():
-        where = {"participant": one.number, "stage": str(one.progress.stage), "games": one.progress.games}
-        yield {**vars(one), **where, **answers.get(one.number, {})}
+        yield {
+            **vars(one),
+            "participant": one.number,
+            "stage": str(one.progress.stage),
+            "games": one.progress.games,
+            **answers.get(one.number, {}),
+        }
 
 
-def files(store: Store) -> dict[str, bytes]:
+def files(store: StudyStore) -> dict[str, bytes]:
     """Every file of an export, by name."""
-    known, found = columns(store.study), {}
+    known = columns(store.study)
+    found = {}
     for name, rows in tables(store).items():
-        kept = [{column: row.get(column) for column in known[name]} for row in rows]
+        kept = [_only(row, known[name]) for row in rows]
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in kept]
         found[f"{name}.csv"] = csv_bytes(tuple(known[name]), kept)
-        found[f"{name}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept).encode()
+        found[f"{name}.jsonl"] = "".join(lines).encode()
         found[f"{name}.parquet"] = _parquet(known[name], kept)
     described = [
-        {"table": table, "column": column, "kind": kind, "meaning": meaning}
+        {"table": table, "column": name, **column._asdict()}
         for table, listed in known.items()
-        for column, (kind, meaning) in listed.items()
+        for name, column in listed.items()
     ]
     found["dictionary.csv"] = csv_bytes(("table", "column", "kind", "meaning"), described)
-    found["configurations.json"] = json.dumps(_configurations(store), ensure_ascii=False, indent=1).encode()
+    configurations = json.dumps(_configurations(store), ensure_ascii=False, indent=1)
+    found["configurations.json"] = configurations.encode()
     return found
 
 
-def _configurations(store: Store) -> dict[str, dict[str, Any]]:
-    """All configurations by their hash, without the code that says that somebody has taken part."""
+def _only(row: DataRow, columns: Iterable[str]) -> DataRow:
+    return {column: row.get(column) for column in columns}
+
+
+def _configurations(store: StudyStore) -> dict[str, dict[str, Any]]:
+    """All configurations by their hash, without the completion code."""
     return {
         configuration: {**content, "study": {**content["study"], "completion_code": ""}}
         for configuration, content in store.configurations().items()
     }
 
 
-def write(store: Store, directory: Path) -> list[str]:
+def write(store: StudyStore, directory: Path) -> list[str]:
     """Write an export into a directory; the names of its files."""
     made = files(store)
     for name, content in made.items():
@@ -176,7 +219,7 @@ def write(store: Store, directory: Path) -> list[str]:
     return list(made)
 
 
-def archive(store: Store) -> bytes:
+def archive(store: StudyStore) -> bytes:
     """An export as one zip file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
@@ -186,21 +229,25 @@ def archive(store: Store) -> bytes:
 
 
 def neutral(cell: object) -> object:
-    """A cell that no spreadsheet takes for a formula."""
+    """The cell, with an apostrophe where a spreadsheet would take it for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_RISKY) else cell
 
 
-def csv_bytes(header: Sequence[str], rows: Rows) -> bytes:
+def csv_bytes(header: Sequence[str], rows: DataRows) -> bytes:
     """A table as CSV in which no cell is a formula."""
     table = io.StringIO(newline="")
     writer = csv.writer(table)
     writer.writerow(header)
-    writer.writerows([neutral(row[column]) for column in header] for row in rows)
+    for row in rows:
+        writer.writerow([neutral(row[column]) for column in header])
     return table.getvalue().encode()
 
 
-def _parquet(kinds: Mapping[str, tuple[str, str]], rows: Rows) -> bytes:
-    fields = [arrow.field(name, _KINDS[kind], metadata={"meaning": text}) for name, (kind, text) in kinds.items()]
+def _parquet(columns: Mapping[str, DataColumn], rows: DataRows) -> bytes:
+    fields = [
+        arrow.field(name, _KINDS[column.kind], metadata={"meaning": column.meaning})
+        for name, column in columns.items()
+    ]
     content = io.BytesIO()
     parquet.write_table(arrow.Table.from_pylist(list(rows), schema=arrow.schema(fields)), content)
     return content.getvalue()

@@ -1,139 +1,127 @@
-"""A person and their live game: what the page is told, and what is kept for the store."""
+"""A live game: between the clock, which ticks it, the page, which shows it, and the store."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cochef.kitchen.text import event_names
 from cochef.web import art
-from cochef.web.connection import Connection
-from cochef.web.loop import Loop, Table
 from cochef.web.records import Steps
-from cochef.web.room import Happened
-from cochef.web.session import Joint
-from cochef.web.wire import Key, Ready, Seen
+from cochef.web.room import AGENT, AT_ONCE, Room, SlotCommand, TickResult
+from cochef.web.session import JointAction, Keys, PlayedGame
+
+Listener = Callable[["LiveGame", TickResult], None]  # called after each tick
 
 
 @dataclass(eq=False)
-class Live:
-    """A live game: its table, what the page has to know about it, and what happened so far."""
+class LiveGame:
+    """A game in a slot of a room: its progress, the person's keys, and what is not stored yet.
 
-    number: int
-    table: Table
-    about: Mapping[str, Any]  # phase and partner, as the page may know them
-    actions: list[Joint] = field(default_factory=list)
-    lags: list[tuple[int, int]] = field(default_factory=list)  # see `drawn`; those the store has not been given
-    taken: int = 0  # ticks that the store has been given
-    sent: dict[int, float] = field(default_factory=dict)  # when ticks were sent that the page has not drawn yet
+    Where the game was interrupted, `actions` begins with those of the earlier ticks; until they
+    have been replayed, the game is behind.
+    """
 
-    def announce(self) -> dict[str, Any]:
-        """The game as it stands, for a page that does not know it yet."""
-        setup, game = self.table.game.setup, self.table.game
+    game: PlayedGame
+    room: Room
+    slot: int
+    listener: Listener
+    state: dict[str, Any]  # of the kitchen, as JSON
+    actions: list[JointAction]  # of all ticks
+    number: int = 0  # by which store and page know the game
+    details: Mapping[str, Any] = field(default_factory=dict)  # what the page may know besides
+    keys: Keys = field(default_factory=Keys)
+    due: float | None = None  # when it ticks next; None while it is paused
+    caught_up: asyncio.Event = field(default_factory=asyncio.Event)
+    stored: int = 0  # ticks that the store has been given
+    lags: list[tuple[int, int]] = field(default_factory=list)  # (tick, ms), not yet given to it
+    sent: dict[int, float] = field(default_factory=dict)  # when each undrawn tick was sent
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether earlier ticks have to be replayed before the game can run."""
+        return self.game.tick < len(self.actions)
+
+    def next_command(self) -> SlotCommand:
+        """The next tick, with the action that the person's keys ask for."""
+        action, self.keys = self.keys.take()
+        person = int(action)
+        return self._command((person, AGENT) if self.game.setup.seat == 0 else (AGENT, person))
+
+    def apply(self, result: TickResult) -> None:
+        """Keep what happened in a tick."""
+        self.game = self.game.advance(result.reward)
+        self.state = result.state
+        self.actions.append(result.actions)
+
+    def replay_commands(self) -> list[SlotCommand]:
+        """The next earlier ticks; the game is past them then, but without their rewards."""
+        commands = []
+        while self.is_behind and len(commands) < AT_ONCE:
+            commands.append(self._command(self.actions[self.game.tick]))
+            self.game = self.game.advance(0.0)
+        return commands
+
+    def apply_replay(self, result: TickResult) -> None:
+        """Keep what replayed ticks earned, and where they led."""
+        self.game = replace(self.game, score=self.game.score + result.reward)
+        self.state = result.state
+        if not self.is_behind:
+            self.caught_up.set()
+
+    def _command(self, actions: JointAction) -> SlotCommand:
+        setup = self.game.setup
+        return SlotCommand(
+            slot=self.slot,
+            actions=actions,
+            agent_acts=self.game.agent_acts,
+            agent=self.room.number_of(setup.partner),
+            seat=setup.agent_seat,
+            seed=setup.seed,
+            ticks=setup.ticks,
+            begins=self.game.tick == 0,
+        )
+
+    def announcement(self) -> dict[str, Any]:
+        """The message that tells a page everything about the game."""
+        setup = self.game.setup
         return {
             "type": "game",
             "game": self.number,
-            **self.about,
+            **self.details,
             "kitchen": art.describe(setup.layout),
             "seat": setup.seat,
             "ticks": setup.ticks,
             "rate": setup.rate,
-            "t": game.tick,
-            "state": self.table.state,
-            "score": game.score,
+            "t": self.game.tick,
+            "state": self.state,
+            "score": self.game.score,
         }
 
-    def note(self, happened: Happened) -> dict[str, Any]:
-        """Keep a tick; the message that tells the page of it."""
-        self.actions.append(happened.actions)
-        self.sent[len(self.actions)] = time.monotonic()
+    def tick_message(self, result: TickResult) -> dict[str, Any]:
+        """The message that tells the page of the tick just played; notes when it is sent."""
+        self.sent[self.game.tick] = time.monotonic()
         return {
             "type": "tick",
-            "t": self.table.game.tick,
-            "state": happened.state,
-            "score": self.table.game.score,
-            "actions": happened.actions,
-            "events": [event_names(events) for events in happened.events],
+            "t": self.game.tick,
+            "state": result.state,
+            "score": self.game.score,
+            "actions": result.actions,
+            "events": [event_names(events) for events in result.events],
         }
 
-    def drawn(self, tick: int) -> None:
-        """The page has drawn the state after this many ticks: the milliseconds since the last of them was sent."""
+    def note_drawn(self, tick: int) -> None:
+        """Note the milliseconds from sending a state, after this many ticks, to its drawing."""
         if tick in self.sent:
-            self.lags.append((tick - 1, round(1000 * (time.monotonic() - self.sent.pop(tick)))))
+            milliseconds = round(1000 * (time.monotonic() - self.sent.pop(tick)))
+            self.lags.append((tick - 1, milliseconds))
 
-    def take(self) -> Steps:
-        """What the store has not been given yet: actions, and the lags that the page has reported since."""
-        steps = Steps(self.number, self.taken, tuple(self.actions[self.taken :]), tuple(self.lags))
-        self.taken, self.lags = len(self.actions), []
+    def take_steps(self) -> Steps:
+        """What the store has not been given yet: joint actions, and the lags reported since."""
+        steps = Steps(
+            self.number, self.stored, tuple(self.actions[self.stored :]), tuple(self.lags)
+        )
+        self.stored = len(self.actions)
+        self.lags = []
         return steps
-
-
-@dataclass(eq=False)
-class Guest:
-    """A person: at most one page and one live game."""
-
-    loop: Loop
-    page: Connection | None = None
-    live: Live | None = None
-    left: float = field(default_factory=time.monotonic)  # when the last page went
-
-    def arrive(self, page: Connection, take_over: bool) -> bool:
-        """Make this the person's page, unless another tab has them and is not to be taken over."""
-        if self.page is not None and self.page is not page:
-            if not take_over:
-                page.send({"type": "elsewhere"})
-                return False
-            self.page.send({"type": "elsewhere"})
-        self.page = page
-        return True
-
-    def depart(self, page: Connection) -> bool:
-        """The page has gone; a running game waits. False when the person has another page."""
-        if self.page is not page:
-            return False
-        self.page, self.left = None, time.monotonic()
-        if self.live is not None:
-            self.loop.rest(self.live.table)
-            self.live.table.game = self.live.table.game.let_go()
-        return True
-
-    def say(self, message: Mapping[str, Any]) -> None:
-        """Tell the page, if there is one."""
-        if self.page is not None:
-            self.page.send(message)
-
-    def drop(self) -> None:
-        """The live game is gone and its slot free."""
-        if self.live is not None:
-            self.loop.leave(self.live.table)
-            self.live = None
-
-    def play(self, message: Ready | Key | Seen) -> None:
-        """What the page says in a game; without one it means nothing."""
-        if self.live is None:
-            return
-        table = self.live.table
-        match message:
-            case Ready(seconds) if table.due is None and table.caught_up.is_set():
-                self.say({"type": "count", "seconds": seconds})
-                self.loop.resume(table, seconds)
-            case Key(action, True):
-                table.game = table.game.press(action)
-            case Key(action, False):
-                table.game = table.game.release(action)
-            case Seen(tick):
-                self.live.drawn(tick)
-            case _:
-                pass
-
-    def listener(self, over: Callable[["Guest", Live], None]) -> Callable[[Table, Happened], None]:
-        """What the loop calls after each tick: tells the page, and says when the game is over."""
-
-        def hear(table: Table, happened: Happened) -> None:
-            if self.live is None or self.live.table is not table:
-                return
-            self.say(self.live.note(happened))
-            if table.game.is_over:
-                over(self, self.live)
-
-        return hear

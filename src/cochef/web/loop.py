@@ -1,6 +1,7 @@
-"""The clock of the server: all running games are ticked together, room by room.
+"""The server's clock: all running games tick together, room by room.
 
-Games of the same rate tick at the same moments. A game that runs late skips what it missed; it never hurries.
+Games of the same rate tick at the same moments. A game that runs late skips what it missed; it
+never hurries.
 """
 
 import asyncio
@@ -9,25 +10,24 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from cochef.agents import names
 from cochef.errors import InputError
-from cochef.kitchen.constants import SEATS
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import start
 from cochef.kitchen.text import to_json
-from cochef.web.room import AGENT, AT_ONCE, Happened, Order, Room
-from cochef.web.session import Game, Joint, Setup
+from cochef.web.live import Listener, LiveGame
+from cochef.web.room import Room, SlotCommand
+from cochef.web.session import GameSetup, JointAction, PlayedGame
 
-REMEMBERED = 20_000  # ticks whose punctuality is kept
+MOST_TIMES = 20_000  # ticks whose timing is kept
 
 _LOG = logging.getLogger(__name__)
-
-Listener = Callable[["Table", Happened], None]
 
 
 class FullError(Exception):
@@ -35,7 +35,7 @@ class FullError(Exception):
 
 
 class Rooms:
-    """The rooms that have been opened. Opening compiles and may take seconds; finding does not."""
+    """The open rooms. Opening one compiles and may take seconds; finding one does not."""
 
     def __init__(self, slots: int) -> None:
         """No room is open yet; each will have so many slots."""
@@ -43,197 +43,160 @@ class Rooms:
         self._rooms: dict[tuple[Layout, str], Room] = {}
         self._opener = ThreadPoolExecutor(1, "opener")
 
-    async def opened(self, layout: Layout, partners: Sequence[str]) -> None:
-        """Open a room while the server goes on."""
-        if any((layout, partner) not in self._rooms for partner in partners):
-            await asyncio.get_running_loop().run_in_executor(self._opener, self.open, layout, partners)
+    async def open_beside(self, layout: Layout, partners: Sequence[str]) -> None:
+        """Open a room in another thread, while the server goes on."""
+        if not self._is_open(layout, partners):
+            event_loop = asyncio.get_running_loop()
+            await event_loop.run_in_executor(self._opener, self.open, layout, partners)
 
     def open(self, layout: Layout, partners: Sequence[str]) -> None:
-        """One room for all these partners in a kitchen; at once if it is open already."""
-        if any((layout, partner) not in self._rooms for partner in partners):
+        """Open one room for all these partners on a layout, unless it is open already."""
+        if not self._is_open(layout, partners):
             agents = {partner: names.load(partner, layout) for partner in dict.fromkeys(partners)}
             room = Room(layout, agents, self._slots)
             self._rooms.update({(layout, partner): room for partner in agents})
-            gc.freeze()  # programs stay: searching them for garbage would hold up the clock for some tenths of a second
+            # Programs stay for good. Searching them for garbage would hold up the clock for some
+            # tenths of a second.
+            gc.freeze()
 
     def find(self, layout: Layout, partner: str) -> Room:
-        """The open room of a partner in a kitchen."""
+        """The open room of a partner on a layout."""
         if (layout, partner) not in self._rooms:
             raise InputError(f"no room is open for {partner!r} in {layout.name}")
         return self._rooms[layout, partner]
 
-
-@dataclass(eq=False)
-class Table:
-    """A live game: where it is played, how it stands, and who listens."""
-
-    game: Game
-    room: Room
-    slot: int
-    listener: Listener
-    state: dict
-    due: float | None = None  # when it ticks next; None while it rests
-    replayed: deque[Joint] = field(default_factory=deque)  # what was played before and is still to be played again
-    caught_up: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def agent_seat(self) -> int:
-        """Where the agent sits."""
-        return SEATS - 1 - self.game.setup.seat
-
-    def order(self, actions: Joint) -> Order:
-        """The next tick with these actions."""
-        setup = self.game.setup
-        return Order(
-            slot=self.slot,
-            actions=actions,
-            thinks=self.game.agent_acts,
-            agent=self.room.number_of(setup.partner),
-            seat=self.agent_seat,
-            seed=setup.seed,
-            ticks=setup.ticks,
-            begins=self.game.tick == 0,
-        )
-
-    def choose(self) -> Order:
-        """The next tick as the person's keys ask for it."""
-        action, self.game = self.game.choose()
-        person = int(action)
-        return self.order((person, AGENT) if self.game.setup.seat == 0 else (AGENT, person))
-
-    def happen(self, happened: Happened) -> None:
-        """Take note of a tick."""
-        self.game = self.game.advance(happened.reward)
-        self.state = happened.state
-
-    def again(self) -> list[Order]:
-        """The next ticks that were played before; the game is past them then, but for what they earn."""
-        orders = []
-        while self.replayed and len(orders) < AT_ONCE:
-            orders.append(self.order(self.replayed.popleft()))
-            self.game = self.game.advance(0.0)
-        return orders
-
-    def happened_again(self, happened: Happened) -> None:
-        """Take note of what those ticks earned, and where they led."""
-        self.game = replace(self.game, score=self.game.score + happened.reward)
-        self.state = happened.state
-        if not self.replayed:
-            self.caught_up.set()
+    def _is_open(self, layout: Layout, partners: Sequence[str]) -> bool:
+        return all((layout, partner) in self._rooms for partner in partners)
 
 
 @dataclass
 class Punctuality:
     """How late ticks began, and how long they took, in seconds."""
 
-    late: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    took: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    late: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_TIMES))
+    took: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_TIMES))
 
 
-class Loop:
-    """Seats people at tables and ticks the running games."""
+class GameLoop:
+    """Gives every live game a slot and ticks the running ones."""
 
-    def __init__(self, rooms: Rooms, capacity: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, rooms: Rooms, capacity: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """No games yet; at most `capacity` at a time."""
         self.rooms = rooms
         self.capacity = capacity
         self.punctuality = Punctuality()
         self._clock = clock
-        self._tables: list[Table] = []
+        self._games: list[LiveGame] = []
         self._woken = asyncio.Event()
 
     @property
-    def tables(self) -> Sequence[Table]:
-        """The live games."""
-        return self._tables
+    def running(self) -> int:
+        """How many games are not paused."""
+        return sum(live.due is not None for live in self._games)
 
-    def seat(self, setup: Setup, listener: Listener, played: Sequence[Joint] = ()) -> Table:
-        """A game that rests; its room must be open.
+    def add(
+        self, setup: GameSetup, listener: Listener, played: Sequence[JointAction] = ()
+    ) -> LiveGame:
+        """Add a game, paused; its room must be open.
 
-        Where actions have been played before, they are played again between the ticks of the other games, until the
-        table has caught up.
+        Actions that were played before are replayed between the ticks of the other games; only then
+        can the game be resumed.
         """
         room = self.rooms.find(setup.layout, setup.partner)
-        taken = {table.slot for table in self._tables if table.room is room}
-        if len(self._tables) >= self.capacity or len(taken) >= room.slots:
-            raise FullError(f"{len(self._tables)} games are running; at most {self.capacity}")
-        slot = min(set(range(room.slots)) - taken)
-        table = Table(Game(setup), room, slot, listener, to_json(setup.layout, start(setup.layout)))
-        table.replayed.extend(played)
+        taken = {live.slot for live in self._games if live.room is room}
+        if len(self._games) >= self.capacity or len(taken) >= room.slots:
+            raise FullError(f"{len(self._games)} games are running; at most {self.capacity}")
+        live = LiveGame(
+            game=PlayedGame(setup),
+            room=room,
+            slot=min(set(range(room.slots)) - taken),
+            listener=listener,
+            state=to_json(setup.layout, start(setup.layout)),
+            actions=list(played),
+            stored=len(played),
+        )
         if not played:
-            table.caught_up.set()
-        self._tables.append(table)
+            live.caught_up.set()
+        self._games.append(live)
         self._woken.set()
-        return table
+        return live
 
-    def resume(self, table: Table, wait: float = 0.0) -> None:
-        """The game runs from its first moment after this many seconds."""
-        if table in self._tables and table.caught_up.is_set() and not table.game.is_over:
-            table.due = _next_moment(self._clock() + wait, table.game.setup.rate)
+    def resume(self, live: LiveGame, wait: float = 0.0) -> None:
+        """Let a game run from its first moment after this many seconds."""
+        if live in self._games and live.caught_up.is_set() and not live.game.is_over:
+            live.due = _next_moment(self._clock() + wait, live.game.setup.rate)
             self._woken.set()
 
-    def rest(self, table: Table) -> None:
-        """The game stands still until it is resumed."""
-        table.due = None
+    def pause(self, live: LiveGame) -> None:
+        """Stop a game until it is resumed."""
+        live.due = None
 
-    def leave(self, table: Table) -> None:
-        """The game is gone and its slot free."""
-        table.due = None
-        if table in self._tables:
-            self._tables.remove(table)
-
-    def next_due(self) -> float | None:
-        """When the next game ticks."""
-        return min((table.due for table in self._tables if table.due is not None), default=None)
+    def remove(self, live: LiveGame) -> None:
+        """Remove a game and free its slot."""
+        live.due = None
+        if live in self._games:
+            self._games.remove(live)
 
     def tick(self, now: float) -> None:
-        """Advance every game that is due."""
-        due = [table for table in self._tables if table.due is not None and table.due <= now]
+        """Advance every game that is due by one tick."""
+        due = {live: live.due for live in self._games if live.due is not None and live.due <= now}
         if not due:
             return
-        self.punctuality.late.append(now - min(table.due for table in due if table.due is not None))
-        for table in due:
-            table.due = _next_moment(now, table.game.setup.rate)
-        for room in dict.fromkeys(table.room for table in due):
-            here = [table for table in due if table.room is room]
-            for table, happened in zip(here, room.tick([table.choose() for table in here]), strict=True):
-                table.happen(happened)
-                if table.game.is_over:
-                    table.due = None
-                table.listener(table, happened)
+        self.punctuality.late.append(now - min(due.values()))
+        for live in due:
+            live.due = _next_moment(now, live.game.setup.rate)
+        for room, games in _by_room(due):
+            results = room.play([[live.next_command() for live in games]])
+            for live, result in zip(games, results, strict=True):
+                live.apply(result)
+                if live.game.is_over:
+                    live.due = None
+                live.listener(live, result)
         self.punctuality.took.append(self._clock() - now)
 
     def catch_up(self) -> bool:
-        """Play some more of the earlier ticks in every game that has any left; whether there were any."""
-        behind = [table for table in self._tables if table.replayed]
-        for room in dict.fromkeys(table.room for table in behind):
-            here = [table for table in behind if table.room is room]
-            orders = [table.again() for table in here]
-            ticks = [[own[n] for own in orders if n < len(own)] for n in range(max(map(len, orders)))]
-            for table, happened in zip(here, room.play(ticks), strict=True):
-                table.happened_again(happened)
+        """Replay some earlier ticks of every game that is behind; whether there were any."""
+        behind = [live for live in self._games if live.is_behind]
+        for room, games in _by_room(behind):
+            commands = [live.replay_commands() for live in games]
+            # Games may have different numbers of ticks left: the longer ones come last alone.
+            results = room.play([_present(tick) for tick in zip_longest(*commands)])
+            for live, result in zip(games, results, strict=True):
+                live.apply_replay(result)
         return bool(behind)
 
     async def run(self) -> None:
         """Tick for ever."""
         while True:
             try:
-                await self._turn()
+                await self._wait_and_tick()
             except Exception:  # one game's fault must not stop the others
                 _LOG.exception("a tick failed")
 
-    async def _turn(self) -> None:
-        """Wait until something is due, and do it."""
+    async def _wait_and_tick(self) -> None:
         self._woken.clear()
-        busy = self.catch_up()
-        due = self.next_due()
-        wait = None if due is None else due - self._clock()
-        if busy or (wait is not None and wait <= 0):
+        caught_up_some = self.catch_up()
+        moments = [live.due for live in self._games if live.due is not None]
+        wait = min(moments) - self._clock() if moments else None
+        if caught_up_some or (wait is not None and wait <= 0):
             await asyncio.sleep(0)
         else:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), wait)
         self.tick(self._clock())
+
+
+def _by_room(games: Iterable[LiveGame]) -> Iterator[tuple[Room, list[LiveGame]]]:
+    grouped: dict[Room, list[LiveGame]] = {}
+    for live in games:
+        grouped.setdefault(live.room, []).append(live)
+    yield from grouped.items()
+
+
+def _present(tick: Iterable[SlotCommand | None]) -> list[SlotCommand]:
+    return [command for command in tick if command is not None]
 
 
 def _next_moment(now: float, rate: float) -> float:

@@ -6,13 +6,13 @@ from typing import Any
 import sqlalchemy as sql
 
 from cochef.web.progress import Stage
-from cochef.web.records import Ended, Phase
+from cochef.web.records import GameEnd, Phase
 from cochef.web.schema import GAMES
-from cochef.web.store import Store
+from cochef.web.store import StudyStore
 
 
-def overview(store: Store, now: float) -> dict[str, Any]:
-    """Participants by kitchen and stage, who was here lately, and the scores so far; ready for JSON."""
+def overview(store: StudyStore, now: float) -> dict[str, Any]:
+    """Participants by layout and stage, who was here lately, and scores so far; ready for JSON."""
     people = store.participants()
     groups = {}
     for layout in store.study.layouts:
@@ -43,11 +43,12 @@ def overview(store: Store, now: float) -> dict[str, Any]:
     }
 
 
-def _scores(store: Store) -> list[dict[str, Any]]:
-    """The mean score of each agent in each kitchen and seat of the participant, over complete games that count."""
+def _scores(store: StudyStore) -> list[dict[str, Any]]:
+    """The mean score by layout, agent and participant's seat, over complete games that count."""
     by = (GAMES.c.layout, GAMES.c.agent, GAMES.c.seat)
-    mean, number = sql.func.avg(GAMES.c.score).label("mean"), sql.func.count().label("games")
-    chosen = (GAMES.c.phase == Phase.GAME) & (GAMES.c.ended == Ended.COMPLETE)
+    mean = sql.func.avg(GAMES.c.score).label("mean")
+    number = sql.func.count().label("games")
+    complete = (GAMES.c.phase == Phase.GAME) & (GAMES.c.ended == GameEnd.COMPLETE)
+    chosen = sql.select(*by, mean, number).where(complete).group_by(*by).order_by(*by)
     with store.reading() as connection:
-        rows = connection.execute(sql.select(*by, mean, number).where(chosen).group_by(*by).order_by(*by))
-        return [dict(row) for row in rows.mappings()]
+        return [dict(row) for row in connection.execute(chosen).mappings()]

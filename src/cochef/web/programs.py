@@ -1,9 +1,9 @@
-"""Compiled programs of a server that are ready again soon after a restart.
+"""Compiled programs that a server has ready again soon after a restart.
 
-Compiled code is kept by JAX; most of what is left goes into tracing the Python code of agents and rules. So the traced
-program is kept, too, under a name that follows from everything it depends on: the source code of the package, the
-version of JAX, and the form of what the program takes. Without a place to keep it, or with a damaged file, it is
-traced anew.
+JAX keeps compiled code on disk; most of the remaining time goes into tracing the Python code of
+agents and rules. So the traced program is kept, too, under a name that follows from everything it
+depends on: the source code of the package, the version of JAX, and the shapes of its arguments.
+Without a place to keep it, or with a damaged file, it is traced anew.
 """
 
 import contextlib
@@ -18,29 +18,36 @@ import jax
 import numpy as np
 from jax import export
 
-from cochef.runtime import cache_directory
 from cochef.errors import InputError
 from cochef.files import write_whole
+from cochef.runtime import cache_directory
 
-Flat = Callable[..., Sequence[jax.Array]]
 
+def compiled(
+    function: Callable[..., Any],
+    context: str,
+    *examples: Any,  # noqa: ANN401
+) -> Callable[..., list[jax.Array]]:
+    """Compile a function; the program takes what the function takes and gives the result's leaves.
 
-def compiled(function: Callable[..., Any], about: str, *examples: Any) -> Callable[..., list[jax.Array]]:  # noqa: ANN401
-    """The function as a compiled program from the leaves of what it takes to the leaves of what it gives.
-
-    `about` says what the function depends on besides its arguments and the source code.
+    `context` says what the function depends on besides its arguments and the source code.
     """
     leaves, tree = jax.tree.flatten(examples)
-    forms = [jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves]
+    shapes = [jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves]
 
     def flat(*given: Any) -> list[Any]:  # noqa: ANN401
         return jax.tree.leaves(function(*jax.tree.unflatten(tree, given)))
 
-    key = hashlib.sha256("\n".join([jax.__version__, source_digest(), about, str(tree), str(forms)]).encode())
-    path = cache_directory().parent / "programs" / f"{key.hexdigest()}.bin"
-    traced = _kept(path) or _traced(path, flat, forms)
-    program = jax.jit(traced.call).lower(*forms).compile()
-    return lambda *given: program(*jax.tree.leaves(given))
+    depends_on = [jax.__version__, source_digest(), context, str(tree), str(shapes)]
+    key = hashlib.sha256("\n".join(depends_on).encode()).hexdigest()
+    path = cache_directory().parent / "programs" / f"{key}.bin"
+    traced = _kept(path) or _traced(path, flat, shapes)
+    program = jax.jit(traced.call).lower(*shapes).compile()
+
+    def run(*given: Any) -> list[jax.Array]:  # noqa: ANN401
+        return program(*jax.tree.leaves(given))
+
+    return run
 
 
 def _kept(path: Path) -> export.Exported | None:
@@ -50,8 +57,10 @@ def _kept(path: Path) -> export.Exported | None:
         return None
 
 
-def _traced(path: Path, flat: Flat, forms: Sequence[jax.ShapeDtypeStruct]) -> export.Exported:
-    traced = export.export(jax.jit(flat))(*forms)
+def _traced(
+    path: Path, flat: Callable[..., Any], shapes: Sequence[jax.ShapeDtypeStruct]
+) -> export.Exported:
+    traced = export.export(jax.jit(flat))(*shapes)
     with contextlib.suppress(InputError):
         write_whole(path, bytes(traced.serialize()))
     return traced
@@ -59,8 +68,9 @@ def _traced(path: Path, flat: Flat, forms: Sequence[jax.ShapeDtypeStruct]) -> ex
 
 @cache
 def source_digest() -> str:
-    """The same for two processes only if they run the same source code."""
-    digest, root = hashlib.sha256(), Path(str(resources.files("cochef")))
+    """A checksum of the package's source code."""
+    digest = hashlib.sha256()
+    root = Path(str(resources.files("cochef")))
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())

@@ -2,15 +2,17 @@
 
 consent -> questions -> instructions -> tutorial -> warm-up -> ranking -> games -> thanks
 
-What a participant does is a deed. `advance` checks it against the stage and the study and says where the participant
-stands afterwards; anything that does not belong there is an InputError and changes nothing.
+`advance` checks an event against the stage and the study, and says where the participant stands
+afterwards; an event that does not belong there is an InputError and changes nothing.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cochef.errors import InputError, shown
+from cochef.validation import one_of
 from cochef.web.study import Question, Study
 
 MAX_ANSWER = 200  # characters
@@ -18,7 +20,7 @@ MAX_COMMENT = 5_000
 
 
 class Stage(StrEnum):
-    """The steps of a study, in order; who does not consent has declined."""
+    """The stages of a study, in order; who does not consent has declined."""
 
     CONSENT = "consent"
     QUESTIONS = "questions"
@@ -32,12 +34,12 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True)
-class Progress:
-    """The stage, the free games ended with each partner (by its place in the plan), and the games played that count."""
+class ParticipantProgress:
+    """How far a participant has come."""
 
     stage: Stage
-    tried: tuple[int, ...]
-    games: int = 0
+    tried: tuple[int, ...]  # free games ended with each partner, in the order of the plan
+    games: int = 0  # that count
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class WarmupDone:
 
 @dataclass(frozen=True)
 class Judged:
-    """The partners in order, the most helpful first, and a comment of each on every question asked about them."""
+    """The partners ranked, the most helpful first, and comments by partner and question."""
 
     ranking: tuple[int, ...]
     comments: tuple[tuple[str, ...], ...]
@@ -91,9 +93,11 @@ class GamePlayed:
     number: int
 
 
-Deed = Consent | Answers | Understood | TutorialDone | WarmupPlayed | WarmupDone | Judged | GamePlayed
+StudyEvent = (
+    Consent | Answers | Understood | TutorialDone | WarmupPlayed | WarmupDone | Judged | GamePlayed
+)
 
-_BELONGS = {
+_STAGE_OF = {
     Consent: Stage.CONSENT,
     Answers: Stage.QUESTIONS,
     Understood: Stage.INSTRUCTIONS,
@@ -112,31 +116,36 @@ _NEXT = {
 }
 
 
-def beginning(study: Study) -> Progress:
-    """Where everybody begins."""
-    return Progress(Stage.CONSENT, (0,) * len(study.agents))
+def beginning(study: Study) -> ParticipantProgress:
+    """The progress of somebody who has just joined."""
+    return ParticipantProgress(Stage.CONSENT, (0,) * len(study.agents))
 
 
-def advance(study: Study, progress: Progress, deed: Deed) -> Progress:
-    """Where a participant stands after a deed that is allowed there."""
-    if progress.stage is not _BELONGS[type(deed)]:
-        raise InputError(f"{type(deed).__name__} at the stage {progress.stage}; it belongs to {_BELONGS[type(deed)]}")
-    _check(study, progress, deed)
-    match deed:
+def advance(study: Study, progress: ParticipantProgress, event: StudyEvent) -> ParticipantProgress:
+    """Where a participant stands after an event that is allowed there."""
+    stage = _STAGE_OF[type(event)]
+    if progress.stage is not stage:
+        raise InputError(
+            f"{type(event).__name__} at the stage {progress.stage}; it belongs to {stage}"
+        )
+    _check(study, progress, event)
+    match event:
         case Consent(agrees):
             after = Stage.QUESTIONS if study.questions else Stage.INSTRUCTIONS
             return replace(progress, stage=after if agrees else Stage.DECLINED)
         case WarmupPlayed(partner):
-            return replace(progress, tried=tuple(n + (p == partner) for p, n in enumerate(progress.tried)))
+            tried = list(progress.tried)
+            tried[partner] += 1
+            return replace(progress, tried=tuple(tried))
         case GamePlayed(number):
             done = number + 1 == study.games_each
             return replace(progress, games=number + 1, stage=Stage.THANKS if done else Stage.GAMES)
         case _:
-            return replace(progress, stage=_NEXT[type(deed)])
+            return replace(progress, stage=_NEXT[type(event)])
 
 
-def _check(study: Study, progress: Progress, deed: Deed) -> None:
-    match deed:
+def _check(study: Study, progress: ParticipantProgress, event: StudyEvent) -> None:
+    match event:
         case Answers(values):
             _check_answers(study, values)
         case WarmupPlayed(partner):
@@ -145,49 +154,66 @@ def _check(study: Study, progress: Progress, deed: Deed) -> None:
         case WarmupDone():
             least = study.numbers.warmup_games_least
             if min(progress.tried) < least:
-                raise InputError(f"free games with each partner: {list(progress.tried)}; at least {least} with each")
+                raise InputError(
+                    f"free games with each partner: {list(progress.tried)}; "
+                    f"at least {least} with each"
+                )
         case Judged(ranking, comments):
             _check_ranking(study, ranking)
             _check_comments(study, comments)
         case GamePlayed(number):
             if number != progress.games:
-                raise InputError(f"game {number} has ended; the next one to play is {progress.games}")
+                raise InputError(
+                    f"game {number} has ended; the next one to play is {progress.games}"
+                )
 
 
 def _check_answers(study: Study, values: Mapping[str, str | int | None]) -> None:
-    known = {question.id for question in study.questions}
-    if values.keys() != known:
-        raise InputError(f"answers to {shown(sorted(values))}; the questions are: {', '.join(sorted(known))}")
+    asked = {question.id for question in study.questions}
+    if values.keys() != asked:
+        raise InputError(
+            f"answers to {shown(sorted(values))}; the questions are: {', '.join(sorted(asked))}"
+        )
     for question in study.questions:
         if values[question.id] is not None:
             _check_answer(question, values[question.id])
 
 
 def _check_answer(question: Question, value: str | int | None) -> None:
-    if question.kind == "choice" and value not in question.options:
-        raise InputError(f"{question.id} is {shown(value)}; allowed: {', '.join(question.options)}")
-    if question.kind == "number" and (type(value) is not int or not question.least <= value <= question.most):
-        raise InputError(f"{question.id} is {shown(value)}; allowed: {question.least} to {question.most}")
-    if question.kind == "text":
-        _check_text(value, question.id, MAX_ANSWER)
+    match question.kind:
+        case "choice":
+            one_of(value, question.id, question.options)
+        case "number":
+            if type(value) is not int or not question.least <= value <= question.most:
+                raise InputError(
+                    f"{question.id} is {shown(value)}; allowed: {question.least} to {question.most}"
+                )
+        case "text":
+            _check_text(value, question.id, MAX_ANSWER)
 
 
-def _check_text(text: object, what: str, longest: int) -> None:
+def _check_text(text: object, name: str, longest: int) -> None:
+    # A null character is text to Python and JSON, but not to every database.
     if not isinstance(text, str) or len(text) > longest or "\0" in text:
-        raise InputError(f"{what} is {shown(text)}; it takes a text of at most {longest} characters")
+        raise InputError(
+            f"{name} is {shown(text)}; it takes a text of at most {longest} characters"
+        )
 
 
 def _check_ranking(study: Study, ranking: tuple[int, ...]) -> None:
     if sorted(ranking) != list(range(len(study.agents))):
         raise InputError(
-            f"ranking {shown(list(ranking))}; it takes every partner from 0 to {len(study.agents) - 1} once"
+            f"ranking {shown(list(ranking))}; "
+            f"it takes every partner from 0 to {len(study.agents) - 1} once"
         )
 
 
 def _check_comments(study: Study, comments: tuple[tuple[str, ...], ...]) -> None:
-    if [len(some) for some in comments] != [len(study.comment_questions)] * len(study.agents):
+    wanted = [len(study.comment_questions)] * len(study.agents)
+    if [len(texts) for texts in comments] != wanted:
         raise InputError(
-            f"{len(comments)} lists of comments; one for each partner, each with an entry for each question"
+            f"{len(comments)} lists of comments; "
+            "one for each partner, each with an entry for each question"
         )
-    for text in (text for some in comments for text in some):
+    for text in itertools.chain.from_iterable(comments):
         _check_text(text, "a comment", MAX_COMMENT)

@@ -1,4 +1,4 @@
-"""What is kept about a study: participants, and the games they play."""
+"""The records of a study: participants, and the games they play."""
 
 import hashlib
 import re
@@ -8,13 +8,15 @@ from enum import StrEnum
 import numpy as np
 
 from cochef.errors import InputError, shown
-from cochef.web.assignment import Plan
-from cochef.web.progress import Progress, Stage
+from cochef.kitchen.constants import SEATS
+from cochef.validation import one_of
+from cochef.web.assignment import ParticipantPlan
+from cochef.web.progress import ParticipantProgress, Stage
 from cochef.web.study import Study
 
-NOBODY = "stay"  # the agent that stands in the tutorial's kitchen
+NOBODY = "stay"  # the agent of the tutorial
 UNKNOWN = -1  # the lag of a tick that the page did not report
-_VALUE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Phase(StrEnum):
@@ -25,38 +27,39 @@ class Phase(StrEnum):
     GAME = "game"
 
 
-class Ended(StrEnum):
-    """How a game ended: with its last tick, or before."""
+class GameEnd(StrEnum):
+    """How a game ended: after its last tick, or before."""
 
     COMPLETE = "complete"
     STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
-class Identity:
-    """By what a participant is known outside: a random link, or an identifier of Prolific."""
+class ParticipantIdentity:
+    """How a participant is known outside: by a random link, or an identifier of Prolific."""
 
     kind: str
     value: str
 
     def __post_init__(self) -> None:
-        """Complain about what cannot be an identifier."""
-        if self.kind not in ("link", "prolific"):
-            raise InputError(f"an identity of the kind {shown(self.kind)}; allowed: link, prolific")
-        if not _VALUE.fullmatch(self.value):
-            raise InputError(f"identifier {shown(self.value)}; it takes 1 to 64 letters, digits, - or _")
+        """Refuse what cannot be an identifier."""
+        one_of(self.kind, "the kind of an identity", ("link", "prolific"))
+        if not _IDENTIFIER.fullmatch(self.value):
+            raise InputError(
+                f"identifier {shown(self.value)}; it takes 1 to 64 letters, digits, - or _"
+            )
 
 
 @dataclass(frozen=True)
 class Participant:
-    """A participant as the data knows them."""
+    """A participant, without who they are outside."""
 
     number: int
     layout: str
-    place: int  # within the kitchen's group: decides the order of games
+    place: int  # within the layout's group; it decides the order of games
     seed: int
-    progress: Progress
-    plan: Plan
+    progress: ParticipantProgress
+    plan: ParticipantPlan
     completion_code: str
     joined: float
     seen: float
@@ -65,7 +68,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class GameStart:
-    """Everything a game begins with; with its joint actions it can be played again exactly."""
+    """Everything a game begins with; with its joint actions it can be replayed exactly."""
 
     participant: int
     phase: Phase
@@ -82,17 +85,22 @@ class GameStart:
 
 @dataclass(frozen=True)
 class Steps:
-    """Joint actions from a tick on; with them, how late the page drew ticks that it reported in the meantime."""
+    """The joint actions of a game from some tick on, and the lags reported in the meantime."""
 
     game: int
     first: int
     actions: tuple[tuple[int, int], ...]
-    lags: tuple[tuple[int, int], ...] = ()  # (tick, milliseconds); the tick may be one of an earlier batch
+    lags: tuple[tuple[int, int], ...] = ()  # (tick, milliseconds); perhaps of an earlier batch
+
+    @property
+    def end(self) -> int:
+        """The tick after the last of these."""
+        return self.first + len(self.actions)
 
 
 @dataclass(frozen=True, eq=False)
 class StoredGame:
-    """A game as far as it was stored."""
+    """A game as far as it has been stored."""
 
     number: int
     start: GameStart
@@ -101,34 +109,39 @@ class StoredGame:
     lags: tuple[int, ...]  # milliseconds until the page had drawn each tick, or UNKNOWN
     began: float
     finished: float | None
-    ended: Ended | None
+    ended: GameEnd | None
     score: float | None
 
 
 def tutorial_game(study: Study, participant: Participant, number: int) -> GameStart:
-    """A game alone, to find one's way."""
+    """A game of the tutorial, played alone."""
     return _start(study, participant, Phase.TUTORIAL, number, "", 0)
 
 
 def warmup_game(study: Study, participant: Participant, partner: int) -> GameStart:
-    """The next free game with a partner; seats take turns."""
-    if not 0 <= partner < len(participant.plan.partners):
-        raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(participant.plan.partners) - 1}")
+    """The next free game with a partner; the participant changes seats from game to game."""
+    partners = participant.plan.partners
+    if not 0 <= partner < len(partners):
+        raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(partners) - 1}")
     tried = participant.progress.tried
-    agent = participant.plan.partners[partner].agent
-    return _start(study, participant, Phase.WARMUP, sum(tried), agent, (tried[partner] + participant.place) % 2)
+    seat = (tried[partner] + participant.place) % SEATS
+    return _start(study, participant, Phase.WARMUP, sum(tried), partners[partner].agent, seat)
 
 
 def counted_game(study: Study, participant: Participant) -> GameStart:
     """The next of the games that count."""
     if participant.progress.stage is not Stage.GAMES:
-        raise InputError(f"a game at the stage {participant.progress.stage}; it belongs to {Stage.GAMES}")
+        raise InputError(
+            f"a game at the stage {participant.progress.stage}; it belongs to {Stage.GAMES}"
+        )
     planned = participant.plan.games[participant.progress.games]
     agent = participant.plan.partners[planned.partner].agent
     return _start(study, participant, Phase.GAME, planned.number, agent, planned.seat)
 
 
-def _start(study: Study, participant: Participant, phase: Phase, number: int, agent: str, seat: int) -> GameStart:
+def _start(
+    study: Study, participant: Participant, phase: Phase, number: int, agent: str, seat: int
+) -> GameStart:
     numbers = study.numbers
     ticks = {
         Phase.TUTORIAL: numbers.tutorial_ticks,

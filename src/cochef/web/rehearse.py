@@ -1,4 +1,4 @@
-"""A study tried before people do: bots take part in it, and what was stored is compared with what they were told."""
+"""A rehearsal of a study: bots take part, and what was stored is compared with what they saw."""
 
 import asyncio
 import socket
@@ -8,16 +8,16 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS
-from cochef.web import export, kitchens, replays
-from cochef.web.bots import Bot, Diary, minds
+from cochef.web import export, layout_names, replays
+from cochef.web.bots import Bot, Transcript, bot_policies
 from cochef.web.progress import Stage
-from cochef.web.records import Ended, Phase, StoredGame
-from cochef.web.store import Store
+from cochef.web.records import GameEnd, Phase, StoredGame
+from cochef.web.store import StudyStore
 from cochef.web.study import Study
 
 QUICK = (
@@ -41,17 +41,20 @@ def free_port() -> int:
 def launch(
     study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
 ) -> subprocess.Popen[bytes]:
-    """A server of a study in a process of its own, which does not answer yet; bots come as if from Prolific."""
-    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve", study]
-    command += ["--database", database, "--port", str(port), "--capacity", str(capacity), "--prolific"]
-    return subprocess.Popen([*command, *(["--set", *numbers] if numbers else [])])
+    """Start a server of a study in a process of its own; bots come as if from Prolific."""
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
+    command += ["study", "serve", study, "--database", database, "--prolific"]
+    command += ["--port", str(port), "--capacity", str(capacity)]
+    if numbers:
+        command += ["--set", *numbers]
+    return subprocess.Popen(command)
 
 
 @contextmanager
 def server(
     study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of a study in a process of its own, which answers already and ends with the block."""
+    """A server of a study in a process of its own, which answers and ends with the block."""
     with launch(study, database, port, numbers, capacity) as process:
         try:
             await_answer(f"http://127.0.0.1:{port}", process)
@@ -61,7 +64,7 @@ def server(
 
 
 def await_answer(address: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the server at this address answers, for as long as its process lives and starting up may take."""
+    """Wait until a server that has been launched answers."""
     until = time.monotonic() + _START_UP
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -72,87 +75,110 @@ def await_answer(address: str, process: subprocess.Popen[bytes]) -> None:
     raise InputError(f"the server at {address} did not start; see what it printed")
 
 
-def practise(study: Study) -> None:
-    """Have everything ready with which bots think in the kitchens of a study."""
-    for layout in kitchens.named([study.tutorial_layout, *study.layouts]):
-        for mind in minds(layout):
-            mind.practise()
+def compile_bots(study: Study) -> None:
+    """Compile the bots' policies on the layouts of a study."""
+    for layout in layout_names.distinct([study.tutorial_layout, *study.layouts]):
+        for policy in bot_policies(layout):
+            policy.compile()
 
 
-async def take_part(address: str, study: Study, participants: int, patience: float = 300.0) -> list[Diary]:
-    """Let bots go through a study at the same time; their diaries."""
-    known = kitchens.named([study.tutorial_layout, *study.layouts])
+async def take_part(
+    address: str, study: Study, participants: int, patience: float = 300.0
+) -> list[Transcript]:
+    """Let bots go through a study at the same time; their transcripts."""
+    known = layout_names.distinct([study.tutorial_layout, *study.layouts])
     bots = [Bot(address, f"bot-{number:04d}", known) for number in range(participants)]
     return await asyncio.gather(*(bot.take_part(patience) for bot in bots))
 
 
-def problems(store: Store, diaries: Sequence[Diary]) -> list[str]:
-    """Everything in which the store is not as it should be once these participants have finished."""
+def problems(store: StudyStore, transcripts: Sequence[Transcript]) -> list[str]:
+    """Everything that is wrong with the store once these participants have finished."""
     games = list(store.games())
-    counted = [game for game in games if game.start.phase is Phase.GAME and game.ended is Ended.COMPLETE]
-    return [*_unfinished(store, diaries), *_unbalanced(store, counted), *_different(store, games, diaries)]
+    counted = [
+        game for game in games if game.start.phase is Phase.GAME and game.ended is GameEnd.COMPLETE
+    ]
+    return [
+        *_unfinished(store, transcripts),
+        *_unbalanced(store, counted),
+        *_different(store, games, transcripts),
+    ]
 
 
-def _unfinished(store: Store, diaries: Sequence[Diary]) -> Iterator[str]:
-    people, study = store.participants(), store.study
-    if len(people) != len(diaries):
-        yield f"{len(people)} participants are stored, {len(diaries)} took part"
+def _unfinished(store: StudyStore, transcripts: Sequence[Transcript]) -> Iterator[str]:
+    """Who has not come to the end, and layouts with too many or too few people."""
+    people = store.participants()
+    layouts = store.study.layouts
+    if len(people) != len(transcripts):
+        yield f"{len(people)} participants are stored, {len(transcripts)} took part"
     for one in people:
         if one.progress.stage is not Stage.THANKS:
             yield f"participant {one.number} has come only to the stage {one.progress.stage}"
     codes = Counter(one.completion_code for one in people)
-    if codes != Counter(diary.code for diary in diaries):
+    if codes != Counter(transcript.code for transcript in transcripts):
         yield "the completion codes that were shown are not those that are stored"
-    share = len(people) / len(study.layouts)
-    for layout in study.layouts:
+    share = len(people) / len(layouts)
+    for layout in layouts:
         number = sum(one.layout == layout for one in people)
         if abs(number - share) >= 1:
             yield f"{number} participants were assigned to {layout}, {share:g} would be even"
 
 
-def _unbalanced(store: Store, counted: Sequence[StoredGame]) -> Iterator[str]:
-    """Everybody has met each agent in each seat equally often, and each agent comes at each position equally often."""
+def _unbalanced(store: StudyStore, counted: Sequence[StoredGame]) -> Iterator[str]:
+    """Who has not met each agent in each seat equally often, and uneven positions of agents."""
     study = store.study
+    repeats = study.numbers.repeats
+    wanted = {(agent, seat): repeats for agent in study.agents for seat in range(SEATS)}
     for one in store.participants():
-        own = Counter((game.start.agent, game.start.seat) for game in counted if game.start.participant == one.number)
-        wanted = {(agent, seat): study.numbers.repeats for agent in study.agents for seat in range(SEATS)}
-        if own != wanted:
-            yield f"participant {one.number} played {dict(own)}, not each {study.numbers.repeats} times"
+        own = [game.start for game in counted if game.start.participant == one.number]
+        met = Counter((start.agent, start.seat) for start in own)
+        if met != wanted:
+            yield f"participant {one.number} played {dict(met)}, not each {repeats} times"
+    places = Counter((game.start.layout, game.start.number, game.start.agent) for game in counted)
     for layout in study.layouts:
         for position in range(study.games_each):
-            there = [
-                game.start.agent for game in counted if (game.start.layout, game.start.number) == (layout, position)
-            ]
-            met = Counter(there)
-            most, least = max(met[agent] for agent in study.agents), min(met[agent] for agent in study.agents)
-            if most - least > (len(there) % len(study.agents) > 0):
-                yield f"{layout}, game {position}: {dict(met)}"
+            met = {agent: places[layout, position, agent] for agent in study.agents}
+            # Agents can be even only where people are a multiple of them.
+            allowed = 1 if sum(met.values()) % len(study.agents) else 0
+            if max(met.values()) - min(met.values()) > allowed:
+                yield f"{layout}, game {position}: {met}"
 
 
-def _different(store: Store, games: Sequence[StoredGame], diaries: Sequence[Diary]) -> Iterator[str]:
+def _different(
+    store: StudyStore, games: Sequence[StoredGame], transcripts: Sequence[Transcript]
+) -> Iterator[str]:
+    """What is stored otherwise than it was played, shown or exported."""
     for wrong in replays.mismatches(store, games):
-        yield f"game {wrong.game} is stored with the score {wrong.stored}, its actions give {wrong.replayed}"
+        yield (
+            f"game {wrong.game} is stored with the score {wrong.stored}, "
+            f"its actions give {wrong.replayed}"
+        )
     stored = {game.number: game for game in games}
-    for diary in diaries:
-        for number, score in diary.scores.items():
-            if number not in stored or stored[number].score != score:
-                yield f"{diary.name} was told the score {score} of game {number}, which is not stored so"
-        for number, ticks in diary.stored.items():
-            if number not in stored or len(stored[number].actions) < ticks:
-                yield f"{diary.name} was told that {ticks} ticks of game {number} are stored, which they are not"
-        for number, shown in diary.actions.items():
-            kept = stored[number].actions.tolist() if number in stored else []
-            if any(tick >= len(kept) or kept[tick] != joint for tick, joint in shown.items()):
-                yield f"{diary.name} was shown other actions in game {number} than are stored"
+    for transcript in transcripts:
+        yield from _contradictions(transcript, stored)
     rows = {name: len(table) for name, table in export.tables(store).items()}
-    agents, questions = len(store.study.agents), len(store.study.comment_questions)
-    people = len(diaries)
+    people = len(transcripts)
+    rankings = people * len(store.study.agents)
     wanted = {
         "participants": people,
-        "rankings": people * agents,
-        "comments": people * agents * questions,
+        "rankings": rankings,
+        "comments": rankings * len(store.study.comment_questions),
         "games": len(games),
         "ticks": sum(len(game.actions) for game in games),
     }
     if rows != wanted:
         yield f"an export has {rows} rows, it should have {wanted}"
+
+
+def _contradictions(transcript: Transcript, stored: Mapping[int, StoredGame]) -> Iterator[str]:
+    """What a bot was told otherwise than it is stored."""
+    told = f"{transcript.name} was told"
+    for number, score in transcript.scores.items():
+        if number not in stored or stored[number].score != score:
+            yield f"{told} the score {score} of game {number}, which is not stored so"
+    for number, ticks in transcript.stored.items():
+        if number not in stored or len(stored[number].actions) < ticks:
+            yield f"{told} that {ticks} ticks of game {number} are stored, which they are not"
+    for number, shown in transcript.actions.items():
+        kept = stored[number].actions.tolist() if number in stored else []
+        if any(tick >= len(kept) or kept[tick] != joint for tick, joint in shown.items()):
+            yield f"{transcript.name} was shown other actions in game {number} than are stored"

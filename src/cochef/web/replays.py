@@ -1,27 +1,21 @@
-"""Stored games played again by the rules: their scores checked, and what both chefs did in them counted."""
+"""Stored games replayed by the rules: scores checked, behaviours counted, every state shown."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
-from cochef.evaluation.behaviours import OBSERVING, Behaviour
+from cochef.evaluation.behaviours import BEHAVIOUR, EpisodeBehaviour
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import SEATS, Action
-from cochef.kitchen.dynamics import step
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.state import State, start
-from cochef.rollout import Transition
+from cochef.kitchen.replay import RecordedActions, measure_replays, replay
+from cochef.kitchen.text import each_to_json, event_names
+from cochef.web import art
 from cochef.web.records import StoredGame
-from cochef.web.store import Store
-
-_TOGETHER = 64  # games that are replayed at once; fewer are padded, so that a kitchen compiles once
-_BLOCK = 100  # ticks; lengths are padded to a multiple of it
+from cochef.web.store import StudyStore
 
 
 @dataclass(frozen=True)
@@ -33,61 +27,50 @@ class Mismatch:
     replayed: float
 
 
-def kitchens(store: Store) -> dict[tuple[str, str], Layout]:
-    """The kitchens of all games, by configuration and name in the study: as they were when the game was played."""
+def stored_layouts(store: StudyStore) -> dict[tuple[str, str], Layout]:
+    """The layouts as they were when games were played, by configuration and name in the study."""
     return {
         (configuration, name): layouts.parse(text, Path(name).stem)
         for configuration, content in store.configurations().items()
-        for name, text in content["kitchens"].items()
+        for name, text in content["layouts"].items()
     }
 
 
-def mismatches(store: Store, games: Sequence[StoredGame]) -> list[Mismatch]:
+def mismatches(store: StudyStore, games: Sequence[StoredGame]) -> list[Mismatch]:
     """The games that ended with another score than their actions give."""
     found = []
-    for game, seen in replay(store, [game for game in games if game.score is not None]):
-        replayed = float(seen.tally.reward.sum())
+    for game, behaviour in measure(store, [game for game in games if game.score is not None]):
+        replayed = float(behaviour.totals.reward.sum())
         if game.score is not None and replayed != game.score:
             found.append(Mismatch(game.number, game.score, replayed))
     return found
 
 
-def replay(store: Store, games: Sequence[StoredGame]) -> Iterator[tuple[StoredGame, Behaviour]]:
-    """Every game with what was seen in it, kitchen by kitchen."""
-    known = kitchens(store)
+def measure(
+    store: StudyStore, games: Sequence[StoredGame]
+) -> Iterator[tuple[StoredGame, EpisodeBehaviour]]:
+    """Every game with both chefs' behaviour in it, layout by layout."""
+    known = stored_layouts(store)
     grouped: dict[Layout, list[StoredGame]] = {}
     for game in games:
         grouped.setdefault(known[game.configuration, game.start.layout], []).append(game)
-    for layout, several in grouped.items():
-        several.sort(key=lambda game: len(game.actions))
-        for first in range(0, len(several), _TOGETHER):
-            yield from _replay_together(layout, several[first : first + _TOGETHER])
+    for layout, together in grouped.items():
+        together.sort(key=lambda game: len(game.actions))  # similar lengths need less padding
+        recorded = [RecordedActions(game.actions) for game in together]
+        yield from zip(together, measure_replays(layout, recorded, BEHAVIOUR), strict=True)
 
 
-def _replay_together(layout: Layout, games: Sequence[StoredGame]) -> Iterator[tuple[StoredGame, Behaviour]]:
-    lengths = np.zeros(_TOGETHER, np.int32)
-    longest = max(len(game.actions) for game in games)
-    actions = np.full((_TOGETHER, _BLOCK * (longest // _BLOCK + 1), SEATS), Action.STAY, np.int32)
-    for row, game in enumerate(games):
-        lengths[row] = len(game.actions)
-        actions[row, : lengths[row]] = game.actions
-    seen = jax.device_get(_observe(layout, jnp.asarray(actions), jnp.asarray(lengths)))
-    for row, game in enumerate(games):
-        yield game, jax.tree.map(lambda leaf, row=row: leaf[row], seen)
-
-
-@partial(jax.jit, static_argnames="layout")
-def _observe(layout: Layout, actions: Int[Array, "games time 2"], lengths: Int[Array, " games"]) -> Behaviour:
-    """What is seen in each game up to its length."""
-
-    def one(joint_actions: Int[Array, "time 2"], length: Int[Array, ""]) -> Behaviour:
-        def tick(carry: tuple[State, Behaviour], joint: Int[Array, "2"]) -> tuple[tuple[State, Behaviour], None]:
-            state, seen = carry
-            after, outcome = step(layout, state, joint)
-            more = OBSERVING.see(layout, seen, Transition(state, joint, outcome, after))
-            seen = jax.tree.map(lambda new, old: jnp.where(state.time < length, new, old), more, seen)
-            return (after, seen), None
-
-        return jax.lax.scan(tick, (start(layout), OBSERVING.begin(layout)), joint_actions)[0][1]
-
-    return jax.vmap(one)(actions, lengths)
+def show(layout: Layout, game: StoredGame) -> dict[str, Any]:
+    """A game as the page's player shows it: the layout, and all moments from its start on."""
+    (trajectory,) = replay(layout, [RecordedActions(game.actions)])
+    scores = [0.0, *np.cumsum(trajectory.outcomes.reward.sum(axis=-1)).tolist()]
+    events = [
+        [[], []],
+        *([event_names(chef) for chef in both] for both in trajectory.outcomes.events),
+    ]
+    states = each_to_json(layout, jax.tree.map(np.asarray, trajectory.states))
+    moments = [
+        {"t": tick, "state": state, "score": score, "events": happened}
+        for tick, (state, score, happened) in enumerate(zip(states, scores, events, strict=True))
+    ]
+    return {"kitchen": art.describe(layout), "seat": game.start.seat, "moments": moments}

@@ -13,9 +13,18 @@ from cochef.errors import InputError
 
 VERSION = "2"
 _WRITERS = 0x636F6B65  # the lock that whoever writes into a PostgreSQL database holds
+_SQLITE_SETTINGS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "busy_timeout=10000",
+    "secure_delete=ON",
+)
 
 METADATA = sql.MetaData()
-_Text, _Whole, _Real = sql.Text, sql.BigInteger().with_variant(sql.Integer, "sqlite"), sql.Double
+_Text = sql.Text
+_Whole = sql.BigInteger().with_variant(sql.Integer, "sqlite")  # only Integer counts up there
+_Real = sql.Double
 
 
 def _participant(*, key: bool = False, empty: bool = False) -> sql.Column[int]:
@@ -23,7 +32,12 @@ def _participant(*, key: bool = False, empty: bool = False) -> sql.Column[int]:
     return sql.Column("participant", _Whole, number, index=True, primary_key=key, nullable=empty)
 
 
-META = sql.Table("meta", METADATA, sql.Column("key", _Text, primary_key=True), sql.Column("value", _Text))
+META = sql.Table(
+    "meta",
+    METADATA,
+    sql.Column("key", _Text, primary_key=True),
+    sql.Column("value", _Text),
+)
 
 CONFIGURATIONS = sql.Table(
     "configurations",
@@ -110,11 +124,14 @@ STEPS = sql.Table(
     METADATA,
     sql.Column("game", _Whole, sql.ForeignKey("games.number"), primary_key=True),
     sql.Column("first", _Whole, primary_key=True),
-    sql.Column("actions", sql.LargeBinary, nullable=False),  # a byte a tick: 6 * action of seat 0 + action of seat 1
-    sql.Column("lags", _Text, nullable=False),  # [[tick, ms], ...] as JSON: reported since the last batch, of any ticks
+    # A byte a tick: 6 * action of seat 0 + action of seat 1.
+    sql.Column("actions", sql.LargeBinary, nullable=False),
+    # [[tick, milliseconds], ...] as JSON: reported since the last batch, of any ticks.
+    sql.Column("lags", _Text, nullable=False),
 )
 
-OF_PARTICIPANT = (IDENTITIES, ANSWERS, RANKINGS, COMMENTS, GAMES, PARTICIPANTS)  # in an order that can be deleted
+# In an order that foreign keys allow to delete.
+OF_PARTICIPANT = (IDENTITIES, ANSWERS, RANKINGS, COMMENTS, GAMES, PARTICIPANTS)
 
 
 def connect(url: str) -> sql.Engine:
@@ -123,7 +140,8 @@ def connect(url: str) -> sql.Engine:
         engine = sql.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise InputError(
-            f"database {url!r} ({error}); give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
+            f"database {url!r} ({error}); "
+            "give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
         ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
@@ -143,20 +161,22 @@ def connect(url: str) -> sql.Engine:
 
 def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401  (a driver's connection)
     """A commit is on the disk when it returns; what is deleted is overwritten."""
-    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
-    settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000", "secure_delete=ON")
-    for setting in settings:
+    connection.isolation_level = None  # transactions begin where we say so, not the driver
+    for setting in _SQLITE_SETTINGS:
         connection.execute(f"PRAGMA {setting}")
 
 
 def _begin_sqlite(connection: sql.Connection) -> None:
-    """Whoever is going to write says so at once: a reader that turns writer could find the database changed."""
+    """Begin as a writer where we are going to write.
+
+    A reader that turned writer could find the database changed.
+    """
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _begin_postgresql(connection: sql.Connection) -> None:
-    """As with SQLite: one writes at a time, and whoever reads sees one moment."""
+    """Begin as with SQLite: one writes at a time, and whoever reads sees one moment."""
     if connection.get_execution_options().get("writes", False):
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
     else:
@@ -170,7 +190,12 @@ def _check_version(engine: sql.Engine) -> None:
             METADATA.create_all(connection)
             connection.execute(META.insert().values(key="schema", value=VERSION))
         elif META.name not in there:
-            raise InputError(f"database {engine.url!r} holds something else; give an empty one or that of a study")
+            raise InputError(
+                f"database {engine.url!r} holds something else; "
+                "give an empty one or that of a study"
+            )
         found = connection.scalar(sql.select(META.c.value).where(META.c.key == "schema"))
         if found != VERSION:
-            raise InputError(f"database {engine.url!r} has tables of version {found}; this CoChef uses {VERSION}")
+            raise InputError(
+                f"database {engine.url!r} has tables of version {found}; this CoChef uses {VERSION}"
+            )

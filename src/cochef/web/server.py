@@ -3,9 +3,9 @@
 import contextlib
 import socket
 from collections.abc import Sequence
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
-import jax
 import uvicorn
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -13,64 +13,61 @@ from starlette.websockets import WebSocket
 
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
-from cochef.web import kitchens, tickets
+from cochef.web import layout_names, tickets
 from cochef.web.admin import add_admin
-from cochef.web.app import COOKIE, new_app, notice, page, remember, welcome
-from cochef.web.desk import Desk
+from cochef.web.app import COOKIE, converse, new_app, notice, page, set_cookie
 from cochef.web.lobby import Lobby
-from cochef.web.loop import Loop, Rooms
-from cochef.web.partners import AgentFile
-from cochef.web.records import Identity
-from cochef.web.store import Store, StudyFullError
+from cochef.web.loop import GameLoop, Rooms
+from cochef.web.partners import FoundAgent
+from cochef.web.records import ParticipantIdentity
+from cochef.web.store import StudyFullError, StudyStore
 from cochef.web.study import Study
+from cochef.web.study_service import StudyService
 from cochef.web.wire import MAX_FRAME
 
 CAPACITY = 64
-LOCAL = ("localhost", "127.0.0.1")  # what a browser on this machine calls it; another name may be another site
+# What a browser on this machine calls it; a request for another name may come from another site.
+LOCAL = ("localhost", "127.0.0.1")
 
 _MESSAGES = 60.0  # a second that a page may send, and some more for each tick
-_MONTH = 30.0  # days
+_COOKIE_DAYS = 30.0
+_NO_LINK = "Please take part by the link that you were given."
 
 
 def play_app(
-    offered: Sequence[Layout],
-    files: Sequence[AgentFile],
+    layouts: Sequence[Layout],
+    files: Sequence[FoundAgent],
     *,
     capacity: int = CAPACITY,
     hosts: Sequence[str] = LOCAL,
 ) -> FastAPI:
     """Free play; only requests for one of the hosts are answered."""
-    loop = Loop(Rooms(capacity), capacity)
-    lobby = Lobby(loop, offered, files)
-
-    async def end() -> None:
-        pass
-
-    app = new_app("CoChef", loop, offered, (), end, hosts)
-    app.state.loop = loop
+    loop = GameLoop(Rooms(capacity), capacity)
+    lobby = Lobby(loop, layouts, files)
+    app = new_app("CoChef", loop, layouts, hosts=hosts)
 
     @app.get("/")
     def front(request: Request) -> Response:
         response = page("play.html")
         if COOKIE not in request.cookies:
-            remember(response, request, COOKIE, tickets.token(), days=1.0)
+            set_cookie(response, request, COOKIE, tickets.token(), days=1.0)
         return response
 
-    @app.get("/api/kitchens")
-    def on_offer() -> list[dict]:
+    @app.get("/api/layouts")
+    def on_offer() -> list[dict[str, Any]]:
         return lobby.on_offer()
 
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
         token = websocket.cookies.get(COOKIE)
-        await welcome(websocket, 2 * _MESSAGES, None if not token else lambda page: lobby.visit(token, page))
+        await converse(websocket, 2 * _MESSAGES, partial(lobby.visit, token) if token else None)
 
     return app
 
 
 def study_app(
     study: Study,
-    store: Store,
+    store: StudyStore,
     *,
     password: str | None = None,
     capacity: int = CAPACITY,
@@ -79,72 +76,89 @@ def study_app(
 ) -> FastAPI:
     """A study. Without a password there is no experimenter's page.
 
-    Newcomers need a link that was made for them; through an open door anybody may take part who has none, and from
-    Prolific anybody who says so. Whoever has been here may come back either way.
+    Newcomers need a link that was made for them. With `open_door` anybody may take part without
+    one, with `prolific` anybody who comes from Prolific. Whoever has been here may come back.
     """
-    loop = Loop(Rooms(capacity), capacity)
-    desk = Desk(store, loop)
-    known = kitchens.named([*study.layouts, study.tutorial_layout])
-    app = new_app(study.title, loop, known, (desk.open_rooms, desk.store_regularly), desk.close)
-    app.state.loop, app.state.desk = loop, desk
+    loop = GameLoop(Rooms(capacity), capacity)
+    service = StudyService(store, loop)
+    app = new_app(
+        study.title,
+        loop,
+        layout_names.distinct([*study.layouts, study.tutorial_layout]),
+        work=(service.open_rooms, service.store_regularly),
+        end=service.close,
+    )
+    app.state.service = service
+    _add_entrance(app, service, open_door=open_door, prolific=prolific)
+    _add_participation(app, service)
+    if password:
+        add_admin(app, service, password)
+    return app
 
-    async def enter(request: Request, identity: Identity | None, create: bool) -> Response:
-        if identity is None:
-            text = "Please take part by the link that you were given."
-            return notice(study.title, f"{text}\n\n{study.contact}", 404)
+
+def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, prolific: bool) -> None:
+    """Add the addresses by which participants come in."""
+    store = service.store
+    study = store.study
+
+    async def enter(request: Request, kind: str, identifier: str, create: bool) -> Response:
         try:
-            participant = await desk.join(identity, create)
+            identity = ParticipantIdentity(kind, identifier)
+            participant = await service.join(identity, create)
         except StudyFullError:
             return notice(study.title, study.texts.full)
         except InputError as error:
             return notice(study.title, str(error), 404)
         response = RedirectResponse("/study", 303)
-        remember(response, request, COOKIE, tickets.ticket(store.secret, participant.number), days=_MONTH)
+        ticket = tickets.ticket(store.secret, participant.number)
+        set_cookie(response, request, COOKIE, ticket, days=_COOKIE_DAYS)
         return response
 
     @app.get("/", responses={303: {}, 404: {}})
     async def front(
-        request: Request, identifier: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None
+        request: Request,
+        identifier: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None,
     ) -> Response:
-        if identifier is None and tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is not None:
+        if identifier is not None:
+            return await enter(request, "prolific", identifier, create=prolific)
+        if tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is not None:
             return RedirectResponse("/study", 303)
-        if identifier is None:
-            return await enter(request, Identity("link", tickets.token()) if open_door else None, create=True)
-        try:
-            identity = Identity("prolific", identifier)
-        except InputError as error:
-            return notice(study.title, str(error), 404)
-        return await enter(request, identity, create=prolific)
+        if open_door:
+            return await enter(request, "link", tickets.token(), create=True)
+        return notice(study.title, f"{_NO_LINK}\n\n{study.contact}", 404)
 
     @app.get("/join/{link}", responses={303: {}, 404: {}})
     async def join(request: Request, link: Annotated[str, Path(max_length=200)]) -> Response:
-        try:
-            identity = Identity("link", link)
-        except InputError as error:
-            return notice(study.title, str(error), 404)
-        return await enter(request, identity, create=False)
+        return await enter(request, "link", link, create=False)
+
+
+def _add_participation(app: FastAPI, service: StudyService) -> None:
+    """Add a participant's page and its websocket."""
+    store = service.store
 
     @app.get("/study")
-    def pages() -> Response:
+    def participate() -> Response:
         return page("study.html")
 
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
         number = tickets.number_on(store.secret, websocket.cookies.get(COOKIE, ""))
-        rate = _MESSAGES + 4 * study.numbers.ticks_per_second
-        await welcome(websocket, rate, None if number is None else lambda page: desk.visit(number, page))
-
-    if password:
-        add_admin(app, desk, password)
-    return app
+        rate = _MESSAGES + 4 * store.study.numbers.ticks_per_second
+        visit = None if number is None else partial(service.visit, number)
+        await converse(websocket, rate, visit)
 
 
 def serve_play(
-    offered: Sequence[Layout], files: Sequence[AgentFile], *, host: str, port: int, capacity: int = CAPACITY
+    layouts: Sequence[Layout],
+    files: Sequence[FoundAgent],
+    *,
+    host: str,
+    port: int,
+    capacity: int = CAPACITY,
 ) -> None:
     """Run free play until Ctrl-C."""
-    prepare()
-    run(play_app(offered, files, capacity=capacity, hosts=LOCAL if host in LOCAL else ("*",)), host, port)
+    hosts = LOCAL if host in LOCAL else ("*",)
+    run(play_app(layouts, files, capacity=capacity, hosts=hosts), host, port)
 
 
 def serve_study(
@@ -159,18 +173,19 @@ def serve_study(
     prolific: bool = False,
 ) -> None:
     """Run a study until Ctrl-C."""
-    prepare()
-    store = Store.open(store_url, study)
-    doors = {"open_door": open_door, "prolific": prolific}
+    store = StudyStore.open(store_url, study)
     try:
-        run(study_app(study, store, password=password, capacity=capacity, **doors), host, port)
+        app = study_app(
+            study,
+            store,
+            password=password,
+            capacity=capacity,
+            open_door=open_door,
+            prolific=prolific,
+        )
+        run(app, host, port)
     finally:
         store.close()
-
-
-def prepare() -> None:
-    """Keep compiled programs, and run them in the clock's own thread: a tick is too small to be handed around."""
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 def run(app: FastAPI, host: str, port: int) -> None:
@@ -181,24 +196,26 @@ def run(app: FastAPI, host: str, port: int) -> None:
 
 
 def configuration(app: FastAPI, host: str, port: int) -> uvicorn.Config:
-    """How an application is served: small frames, no compression, pages that vanished noticed within a minute."""
+    """How an application is served: small frames, no compression, a quick end."""
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         log_level="warning",
         ws="websockets-sansio",
-        ws_max_size=2 * MAX_FRAME,
+        ws_max_size=2 * MAX_FRAME,  # in bytes; our own limit, in characters, says why it refuses
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=2,
     )
 
 
 def check_port(host: str, port: int) -> None:
-    """Complain about an address that cannot be had, before anything else is done."""
+    """Refuse an address that cannot be had, before anything else is done."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except (OSError, OverflowError) as error:
-        raise InputError(f"{host} port {port} cannot be used ({error}); give another with --port or --host") from error
+        raise InputError(
+            f"{host} port {port} cannot be used ({error}); give another with --port or --host"
+        ) from error

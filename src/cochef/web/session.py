@@ -1,29 +1,29 @@
-"""A game of a person with an agent: a pure state machine.
+"""A game of a person with an agent, as pure values.
 
-A game is its setup and the joint actions so far; played again through the rules of the kitchen they give every state
-and the score. The person's keys are gathered between ticks. The agent acts once in some ticks and stays in between;
-it sees, thinks and remembers only when it acts.
+A game is its setup and the joint actions so far: played again by the rules they give every state
+and the score. Key presses are collected between ticks; a tick is one step of the kitchen, at the
+pace of the clock. The agent acts once in some ticks and stays in between; it observes and updates
+its carry only when it acts.
 """
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from cochef.errors import InputError, shown
+from cochef.agents.modified import MAX_SLOWNESS
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.layout import Layout
+from cochef.validation import positive_number, whole_number
 
 MAX_TICKS = 10_000
-MAX_SLOWNESS = 101
 MAX_RATE = 1_000.0
 MAX_SEED = 2**32 - 1
 
-_WAITING = 2  # key presses that are kept for the next ticks
+_MOST_WAITING = 2  # two quick taps both count; a longer queue would feel like a lag
 
-Joint = tuple[int, int]
+JointAction = tuple[int, int]  # by seat
 
 
 @dataclass(frozen=True)
-class Setup:
+class GameSetup:
     """Everything that a game depends on but the person."""
 
     layout: Layout
@@ -35,15 +35,17 @@ class Setup:
     slowness: int  # the agent acts once in so many ticks
 
     def __post_init__(self) -> None:
-        """Complain about what no game can have."""
-        _check("seat", self.seat, 0, SEATS - 1)
-        _check("seed", self.seed, 0, MAX_SEED)
-        _check("ticks", self.ticks, 1, MAX_TICKS)
-        _check("slowness", self.slowness, 1, MAX_SLOWNESS)
-        if not math.isfinite(self.rate) or not 0 < self.rate <= MAX_RATE:
-            raise InputError(
-                f"rate is {shown(self.rate)}; it takes a number above 0, up to {MAX_RATE:g} ticks a second"
-            )
+        """Refuse what no game can have."""
+        whole_number(self.seat, "seat", 0, SEATS - 1)
+        whole_number(self.seed, "seed", 0, MAX_SEED)
+        whole_number(self.ticks, "ticks", 1, MAX_TICKS)
+        whole_number(self.slowness, "slowness", 1, MAX_SLOWNESS)
+        positive_number(self.rate, "rate", MAX_RATE, "ticks a second")
+
+    @property
+    def agent_seat(self) -> int:
+        """Where the agent sits."""
+        return SEATS - 1 - self.seat
 
 
 @dataclass(frozen=True)
@@ -54,29 +56,28 @@ class Keys:
     held: Action | None = None
 
     def press(self, action: Action) -> "Keys":
-        """One more press; of too many the oldest are forgotten. A held direction goes on until it is let go."""
+        """Add a press; of too many the oldest are dropped. A held direction repeats."""
         held = None if action in (Action.INTERACT, Action.STAY) else action
-        return Keys((*self.waiting, action)[-_WAITING:], held)
+        return Keys((*self.waiting, action)[-_MOST_WAITING:], held)
 
     def release(self, action: Action) -> "Keys":
-        """The key is up; what it asked for before still counts."""
+        """The key is up; its earlier press still counts."""
         return replace(self, held=None) if self.held is action else self
 
     def take(self) -> tuple[Action, "Keys"]:
-        """What the person does in the next tick, and the keys afterwards."""
+        """The person's action in the next tick, and the keys afterwards."""
         if self.waiting:
             return self.waiting[0], replace(self, waiting=self.waiting[1:])
         return (Action.STAY if self.held is None else self.held), self
 
 
 @dataclass(frozen=True)
-class Game:
-    """A game so far: ticks played, score, and the person's keys."""
+class PlayedGame:
+    """A game so far: its setup, the ticks played and the score."""
 
-    setup: Setup
+    setup: GameSetup
     tick: int = 0
     score: float = 0.0
-    keys: Keys = field(default_factory=Keys)
 
     @property
     def is_over(self) -> bool:
@@ -85,33 +86,11 @@ class Game:
 
     @property
     def agent_acts(self) -> bool:
-        """Whether the agent acts in the next tick: after its idle ticks, once in as many as it is slow."""
+        """Whether the agent acts in the next tick; it is idle first."""
         return (self.tick + 1) % self.setup.slowness == 0
 
-    def press(self, action: Action) -> "Game":
-        """The person pressed a key."""
-        return replace(self, keys=self.keys.press(action))
-
-    def release(self, action: Action) -> "Game":
-        """The person let a key go."""
-        return replace(self, keys=self.keys.release(action))
-
-    def let_go(self) -> "Game":
-        """No key is down and none waits."""
-        return replace(self, keys=Keys())
-
-    def choose(self) -> tuple[Action, "Game"]:
-        """What the person does in the next tick, and the game with those keys used."""
-        action, keys = self.keys.take()
-        return action, replace(self, keys=keys)
-
-    def advance(self, reward: float) -> "Game":
-        """One tick later."""
+    def advance(self, reward: float) -> "PlayedGame":
+        """The game one tick later."""
         if self.is_over:
             raise ValueError(f"the game is over after {self.setup.ticks} ticks")
         return replace(self, tick=self.tick + 1, score=self.score + reward)
-
-
-def _check(what: str, number: object, least: int, most: int) -> None:
-    if type(number) is not int or not least <= number <= most:
-        raise InputError(f"{what} is {shown(number)}; it takes a whole number from {least} to {most}")

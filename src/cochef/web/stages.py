@@ -1,4 +1,4 @@
-"""What a participant's page shows at each stage; agents appear only under their letters."""
+"""What a participant's page shows at each stage. Agents appear only under their letters."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +9,10 @@ from cochef.web.study import Study
 
 
 def stage_message(study: Study, participant: Participant, alias: str) -> dict[str, Any]:
-    """Where a participant stands and what the page needs there; under the alias it keeps what is not sent yet."""
+    """The message that says where a participant stands, with what the page needs there.
+
+    The page keeps what is not sent yet under the alias.
+    """
     progress = participant.progress
     message: dict[str, Any] = {
         "type": "stage",
@@ -22,11 +25,14 @@ def stage_message(study: Study, participant: Participant, alias: str) -> dict[st
         case Stage.QUESTIONS:
             message["questions"] = [asdict(question) for question in study.questions]
         case Stage.WARMUP:
-            message |= {"tried": list(progress.tried), "least": study.numbers.warmup_games_least}
+            message["tried"] = list(progress.tried)
+            message["least"] = study.numbers.warmup_games_least
         case Stage.RANKING:
-            message |= {"comment_questions": list(study.comment_questions), "alias": alias}
+            message["comment_questions"] = list(study.comment_questions)
+            message["alias"] = alias
         case Stage.GAMES:
-            message |= {"game": progress.games, "games": study.games_each}
+            message["game"] = progress.games
+            message["games"] = study.games_each
         case Stage.THANKS:
             message["code"] = participant.completion_code
         case _:

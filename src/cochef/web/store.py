@@ -1,13 +1,15 @@
 """The study on disk: SQLite by default, PostgreSQL by URL.
 
-Every method that changes something is one transaction and durable when it returns. Methods block; they may be called
-from any thread. Only one process plays games, others may read, withdraw and invite.
+Every method that changes something is one transaction and durable when it returns. Methods block;
+they may be called from any thread. Only one process plays games; others may read, withdraw and
+invite.
 """
 
+import itertools
 import json
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from functools import cached_property
@@ -20,12 +22,60 @@ from sqlalchemy.exc import IntegrityError
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Action
 from cochef.web import assignment, schema
-from cochef.web.progress import Answers, Deed, Judged, Progress, Stage, advance, beginning
-from cochef.web.records import UNKNOWN, Ended, GameStart, Identity, Participant, Phase, Steps, StoredGame
-from cochef.web.schema import COMMENTS, CONFIGURATIONS, GAMES, IDENTITIES, META, PARTICIPANTS, RANKINGS, STEPS
+from cochef.web.progress import (
+    Answers,
+    Judged,
+    ParticipantProgress,
+    Stage,
+    StudyEvent,
+    advance,
+    beginning,
+)
+from cochef.web.records import (
+    UNKNOWN,
+    GameEnd,
+    GameStart,
+    Participant,
+    ParticipantIdentity,
+    Phase,
+    Steps,
+    StoredGame,
+)
+from cochef.web.schema import (
+    ANSWERS,
+    COMMENTS,
+    CONFIGURATIONS,
+    GAMES,
+    IDENTITIES,
+    META,
+    PARTICIPANTS,
+    RANKINGS,
+    STEPS,
+)
 from cochef.web.study import Study, from_configuration
 
 _HOUR = 3600.0
+_PARTICIPANT_COLUMNS = (
+    "number",
+    "layout",
+    "place",
+    "seed",
+    "completion_code",
+    "joined",
+    "seen",
+    "finished",
+)
+_START_COLUMNS = (
+    "participant",
+    "agent",
+    "loaded",
+    "seat",
+    "layout",
+    "seed",
+    "ticks",
+    "ticks_per_second",
+    "agent_acts_once_in",
+)
 
 
 class StudyFullError(InputError):
@@ -37,28 +87,33 @@ class UnknownLinkError(InputError):
 
 
 def holds_study(url: str) -> bool:
-    """Whether a study is in a database; what it says stays as it is."""
+    """Whether a database holds a study."""
     engine = schema.connect(url)
     try:
         with engine.begin() as connection:
-            return bool(connection.scalar(sql.select(sql.exists().where(META.c.key == "configuration"))))
+            return bool(
+                connection.scalar(sql.select(sql.exists().where(META.c.key == "configuration")))
+            )
     finally:
         engine.dispose()
 
 
-class Store:
+class StudyStore:
     """A study's database."""
 
     def __init__(self, engine: sql.Engine, study: Study) -> None:
-        """Use `Store.open` or `Store.existing`."""
+        """Use `StudyStore.open` or `StudyStore.existing`."""
         self.study = study
         self._engine = engine
         self._lock = threading.RLock()
         self._next: dict[int, int] = {}  # the tick that comes next in each running game
 
     @classmethod
-    def open(cls, url: str, study: Study) -> "Store":
-        """The database of a study, made where there is none; participants who have joined must be able to go on."""
+    def open(cls, url: str, study: Study) -> "StudyStore":
+        """The database of a study, created where there is none.
+
+        Refuses another design than the one that participants have joined.
+        """
         store = cls(schema.connect(url), study)
         try:
             store._adopt()
@@ -68,34 +123,42 @@ class Store:
         return store
 
     def _adopt(self) -> None:
-        """Write the study down, unless somebody has joined another one."""
+        """Store the study, unless somebody has joined another design."""
         study = self.study
         with self._writing() as connection:
             design = connection.scalar(sql.select(META.c.value).where(META.c.key == "design"))
             joined = connection.scalar(sql.select(sql.func.count()).select_from(PARTICIPANTS))
             if joined and design != study.design_hash:
                 raise InputError(
-                    f"{joined} participants have joined another design of the study in this database; "
-                    "keep its name, agents, layouts, repeats and questions, or give another database"
+                    f"{joined} participants have joined another design of the study in this "
+                    "database; keep its name, agents, layouts, repeats and questions, or give "
+                    "another database"
                 )
             connection.execute(META.delete().where(META.c.key.in_(["design", "configuration"])))
-            values = {"design": study.design_hash, "configuration": study.configuration_hash}
-            connection.execute(META.insert(), [{"key": key, "value": value} for key, value in values.items()])
+            rows = [
+                {"key": "design", "value": study.design_hash},
+                {"key": "configuration", "value": study.configuration_hash},
+            ]
+            connection.execute(META.insert(), rows)
             same = CONFIGURATIONS.c.hash == study.configuration_hash
             if not connection.scalar(sql.select(sql.exists().where(same))):
                 row = {"hash": study.configuration_hash, "text": study.configuration_text}
                 connection.execute(CONFIGURATIONS.insert().values(row))
 
     @classmethod
-    def existing(cls, url: str) -> "Store":
+    def existing(cls, url: str) -> "StudyStore":
         """The database of a study that has been run, with the study as it was last run."""
         engine = schema.connect(url)
         current = sql.select(META.c.value).where(META.c.key == "configuration").scalar_subquery()
+        chosen = sql.select(CONFIGURATIONS.c.text).where(CONFIGURATIONS.c.hash == current)
         with engine.begin() as connection:
-            text = connection.scalar(sql.select(CONFIGURATIONS.c.text).where(CONFIGURATIONS.c.hash == current))
+            text = connection.scalar(chosen)
         if text is None:
             engine.dispose()
-            raise InputError(f"database {engine.url!r} holds no study; give the one that `cochef study serve` used")
+            raise InputError(
+                f"database {engine.url!r} holds no study; "
+                "give the one that `cochef study serve` used"
+            )
         return cls(engine, from_configuration(json.loads(text)))
 
     @property
@@ -104,12 +167,12 @@ class Store:
         return self._engine.url
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self._engine.dispose()
 
     @cached_property
     def secret(self) -> bytes:
-        """A random key that belongs to this database; what is signed with it is genuine after a restart, too."""
+        """A random key that belongs to this database and so outlives a restart."""
         with self._writing() as connection:
             known = connection.scalar(sql.select(META.c.value).where(META.c.key == "secret"))
             if known is None:
@@ -131,17 +194,22 @@ class Store:
     def configurations(self) -> dict[str, dict[str, Any]]:
         """All configurations under which games were played, by their hash."""
         with self.reading() as connection:
-            return {row.hash: json.loads(row.text) for row in connection.execute(sql.select(CONFIGURATIONS))}
+            rows = connection.execute(sql.select(CONFIGURATIONS)).all()
+        return {row.hash: json.loads(row.text) for row in rows}
 
     def invite(self, number: int) -> list[str]:
         """New random links, each for one participant."""
         links = [secrets.token_urlsafe(16) for _ in range(number)]
         with self._writing() as connection:
-            connection.execute(IDENTITIES.insert(), [{"kind": "link", "value": link} for link in links])
+            connection.execute(
+                IDENTITIES.insert(), [{"kind": "link", "value": link} for link in links]
+            )
         return links
 
-    def join(self, identity: Identity, now: float, *, create: bool = True) -> Participant:
-        """The participant of this identity; a new one gets the emptiest kitchen.
+    def join(
+        self, identity: ParticipantIdentity, now: float, *, create: bool = True
+    ) -> Participant:
+        """The participant of this identity; a new one gets the layout with the fewest people.
 
         Without `create` only those are let in who were invited or have been here.
         """
@@ -152,7 +220,8 @@ class Store:
                 return self._participant(connection, known.participant)
             if not known and not create:
                 raise UnknownLinkError(
-                    "this link is not one that was given to anybody; please check that it is complete"
+                    "this link is not one that was given to anybody; "
+                    "please check that it is complete"
                 )
             number = self._add_participant(connection, now)
             if known:
@@ -167,24 +236,27 @@ class Store:
         place = assignment.free_place(self.study, self._taken(connection, now), seed)
         if place is None:
             raise StudyFullError("all places of this study are taken")
+        layout, number = place
         row = {
-            "layout": place[0],
-            "place": place[1],
+            "layout": layout,
+            "place": number,
             "seed": seed,
             **_progress_columns(beginning(self.study)),
             "completion_code": self.study.completion_code or secrets.token_hex(4).upper(),
             "joined": now,
             "seen": now,
         }
-        return connection.scalars(PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)).one()
+        added = PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)
+        return connection.scalars(added).one()
 
     def _taken(self, connection: sql.Connection, now: float) -> dict[str, set[int]]:
         """The places of those who have finished or may still do so."""
         here = now - self.study.numbers.hours_until_abandoned * _HOUR
         counts = (PARTICIPANTS.c.stage == Stage.THANKS) | (PARTICIPANTS.c.seen >= here)
         chosen = sql.select(PARTICIPANTS.c.layout, PARTICIPANTS.c.place)
+        chosen = chosen.where(counts, PARTICIPANTS.c.stage != Stage.DECLINED)
         taken: dict[str, set[int]] = {}
-        for layout, place in connection.execute(chosen.where(counts, PARTICIPANTS.c.stage != Stage.DECLINED)):
+        for layout, place in connection.execute(chosen):
             taken.setdefault(layout, set()).add(place)
         return taken
 
@@ -195,8 +267,9 @@ class Store:
 
     def participants(self) -> list[Participant]:
         """All participants, in the order in which they joined."""
+        chosen = sql.select(PARTICIPANTS).order_by(PARTICIPANTS.c.number)
         with self.reading() as connection:
-            rows = connection.execute(sql.select(PARTICIPANTS).order_by(PARTICIPANTS.c.number)).mappings().all()
+            rows = connection.execute(chosen).mappings().all()
         return [self._from_row(row) for row in rows]
 
     def _participant(self, connection: sql.Connection, number: int) -> Participant:
@@ -208,68 +281,91 @@ class Store:
 
     def _from_row(self, row: Mapping[Any, Any]) -> Participant:
         plan = assignment.plan(self.study, row["layout"], row["place"], row["seed"])
-        kept = ("number", "layout", "place", "seed", "completion_code", "joined", "seen", "finished")
-        progress = Progress(Stage(row["stage"]), tuple(json.loads(row["tried"])), row["games"])
-        return Participant(plan=plan, progress=progress, **{name: row[name] for name in kept})
+        progress = ParticipantProgress(
+            stage=Stage(row["stage"]), tried=tuple(json.loads(row["tried"])), games=row["games"]
+        )
+        return Participant(
+            plan=plan, progress=progress, **{name: row[name] for name in _PARTICIPANT_COLUMNS}
+        )
 
-    def seen(self, number: int, now: float) -> None:
+    def note_seen(self, number: int, now: float) -> None:
         """Note that a participant is here."""
+        own = PARTICIPANTS.c.number == number
         with self._writing() as connection:
-            connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(seen=now))
+            connection.execute(PARTICIPANTS.update().where(own).values(seen=now))
 
-    def act(self, number: int, deed: Deed, now: float) -> Participant:
-        """Store what a participant did, if it is allowed where they stand; where they stand afterwards."""
+    def act(self, number: int, event: StudyEvent, now: float) -> Participant:
+        """Store an event that is allowed where a participant stands; the participant afterwards."""
         with self._writing() as connection:
-            return self._act(connection, number, deed, now)
+            return self._act(connection, number, event, now)
 
-    def _act(self, connection: sql.Connection, number: int, deed: Deed, now: float) -> Participant:
+    def _act(
+        self, connection: sql.Connection, number: int, event: StudyEvent, now: float
+    ) -> Participant:
         before = self._participant(connection, number)
-        after = advance(self.study, before.progress, deed)
+        after = advance(self.study, before.progress, event)
         finished = now if after.stage is Stage.THANKS else None
         row = {**_progress_columns(after), "seen": now, "finished": finished}
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(row))
-        match deed:
+        match event:
             case Answers(values) if values:
-                rows = [{"question": key, "answer": _json(value)} for key, value in values.items()]
-                connection.execute(schema.ANSWERS.insert(), [{"participant": number, **row} for row in rows])
+                rows = [
+                    {"participant": number, "question": key, "answer": _json(value)}
+                    for key, value in values.items()
+                ]
+                connection.execute(ANSWERS.insert(), rows)
             case Judged():
-                self._store_judgement(connection, before, deed)
+                self._store_judgement(connection, before, event)
         return self._participant(connection, number)
 
-    def _store_judgement(self, connection: sql.Connection, participant: Participant, deed: Judged) -> None:
-        agents, who = [partner.agent for partner in participant.plan.partners], {"participant": participant.number}
-        ranks = [{**who, "agent": agents[partner], "rank": rank} for rank, partner in enumerate(deed.ranking, 1)]
+    def _store_judgement(
+        self, connection: sql.Connection, participant: Participant, event: Judged
+    ) -> None:
+        agents = [partner.agent for partner in participant.plan.partners]
+        who = {"participant": participant.number}
+        ranks = [
+            {**who, "agent": agents[partner], "rank": rank}
+            for rank, partner in enumerate(event.ranking, 1)
+        ]
         connection.execute(RANKINGS.insert(), ranks)
         comments = [
             {**who, "agent": agent, "question": question, "comment": text}
-            for agent, texts in zip(agents, deed.comments, strict=True)
+            for agent, texts in zip(agents, event.comments, strict=True)
             for question, text in enumerate(texts)
         ]
         if comments:
             connection.execute(COMMENTS.insert(), comments)
 
     def begin_game(self, start: GameStart, now: float) -> int:
-        """Store the beginning of a game; its number. A game that the participant has left open counts as stopped."""
-        values = asdict(start) | {"nth": start.number, "configuration": self.study.configuration_hash, "began": now}
-        del values["number"]
+        """Store the beginning of a game; its number.
+
+        A game that the participant has left open counts as stopped.
+        """
+        values = asdict(start)
+        values["nth"] = values.pop("number")  # a row's own number is that of the game
+        values["configuration"] = self.study.configuration_hash
+        values["began"] = now
         running = (GAMES.c.participant == start.participant) & GAMES.c.ended.is_(None)
         with self._writing() as connection:
             for (number,) in connection.execute(sql.select(GAMES.c.number).where(running)).all():
-                self._end(connection, number, Ended.STOPPED, None, now)
+                self._end(connection, number, GameEnd.STOPPED, None, now)
             game = connection.scalars(GAMES.insert().values(values).returning(GAMES.c.number)).one()
             self._next[game] = 0
         return game
 
     def append(self, batch: Sequence[Steps]) -> tuple[int, ...]:
-        """Store what happened next in some games, all of it or, after an error, nothing.
+        """Store the next steps of some games: all of them or, after an error, none.
 
-        The games among them that are not running, as their participant has withdrawn, are left out and returned.
+        Games that are not running, as their participant has withdrawn, are left out and returned.
         """
         with self._lock:
             for steps in batch:
                 expected = self._next.get(steps.game, steps.first)
                 if steps.first != expected:
-                    raise InputError(f"game {steps.game} goes on with tick {steps.first}; the next one is {expected}")
+                    raise InputError(
+                        f"game {steps.game} goes on with tick {steps.first}; "
+                        f"the next one is {expected}"
+                    )
             refused = tuple(steps.game for steps in batch if steps.game not in self._next)
             wanted = [steps for steps in batch if steps.game in self._next]
             try:
@@ -280,7 +376,7 @@ class Store:
                 wanted = [steps for steps in wanted if steps.game not in gone]
                 self._insert(wanted)
             for steps in wanted:
-                self._next[steps.game] = steps.first + len(steps.actions)
+                self._next[steps.game] = steps.end
             return refused
 
     def _insert(self, batch: Sequence[Steps]) -> None:
@@ -288,7 +384,7 @@ class Store:
             {
                 "game": steps.game,
                 "first": steps.first,
-                "actions": bytes(one * len(Action) + two for one, two in steps.actions),
+                "actions": bytes(len(Action) * first + second for first, second in steps.actions),
                 "lags": json.dumps(steps.lags),
             }
             for steps in batch
@@ -304,25 +400,41 @@ class Store:
             return bool(connection.scalar(sql.select(sql.exists().where(running))))
 
     def finish_game(
-        self, game: int, score: float, now: float, ended: Ended = Ended.COMPLETE, deed: Deed | None = None
+        self,
+        game: int,
+        score: float,
+        now: float,
+        ended: GameEnd = GameEnd.COMPLETE,
+        event: StudyEvent | None = None,
     ) -> None:
-        """Store the end of a game, together with the progress that it means for the participant."""
+        """Store the end of a game, together with the progress that it means."""
         with self._writing() as connection:
             participant = self._end(connection, game, ended, score, now)
-            if deed is not None:
-                self._act(connection, participant, deed, now)
+            if event is not None:
+                self._act(connection, participant, event, now)
 
-    def _end(self, connection: sql.Connection, game: int, ended: Ended, score: float | None, now: float) -> int:
+    def _end(
+        self,
+        connection: sql.Connection,
+        game: int,
+        ended: GameEnd,
+        score: float | None,
+        now: float,
+    ) -> int:
+        """Store the end of a game; its participant."""
         running = (GAMES.c.number == game) & GAMES.c.ended.is_(None)
         participant = connection.scalar(sql.select(GAMES.c.participant).where(running))
         if participant is None:
-            raise InputError(f"game {game} is not running; it has ended or its participant has withdrawn")
-        connection.execute(GAMES.update().where(running).values(ended=ended, score=score, finished=now))
+            raise InputError(
+                f"game {game} is not running; it has ended or its participant has withdrawn"
+            )
+        values = {"ended": ended, "score": score, "finished": now}
+        connection.execute(GAMES.update().where(running).values(values))
         self._next.pop(game, None)
         return participant
 
     def unfinished_game(self, participant: int) -> StoredGame | None:
-        """The game that a participant has not ended, which may now go on."""
+        """The game that a participant has left open; steps may be appended to it again."""
         found = list(self.games((GAMES.c.participant == participant) & GAMES.c.ended.is_(None)))
         if not found:
             return None
@@ -338,7 +450,7 @@ class Store:
         return found[0]
 
     def games(self, chosen: sql.ColumnElement[bool] | None = None) -> Iterator[StoredGame]:
-        """The games that are chosen, or all, in the order in which they began."""
+        """The chosen games, or all, in the order in which they began."""
         where = sql.true() if chosen is None else chosen
         several = sql.select(GAMES).where(where).order_by(GAMES.c.number)
         joined = sql.select(STEPS).join(GAMES).where(where).order_by(STEPS.c.game, STEPS.c.first)
@@ -351,7 +463,7 @@ class Store:
             yield _stored_game(row, steps.get(row["number"], []))
 
     def withdraw(self, number: int) -> None:
-        """Nothing of this participant is in the database any more."""
+        """Delete everything about a participant."""
         own = sql.select(GAMES.c.number).where(GAMES.c.participant == number)
         with self._writing() as connection:
             self._participant(connection, number)
@@ -365,12 +477,12 @@ class Store:
             self._empty_log()
 
     def _empty_log(self) -> None:
-        """Move SQLite's log into the database, so that nothing of what was deleted is left in it."""
+        """Empty SQLite's write-ahead log, so that nothing deleted is left in it."""
         with self._lock, closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _progress_columns(progress: Progress) -> dict[str, Any]:
+def _progress_columns(progress: ParticipantProgress) -> dict[str, Any]:
     return {"stage": progress.stage, "tried": json.dumps(progress.tried), "games": progress.games}
 
 
@@ -378,10 +490,10 @@ def _json(value: str | int | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _lags(ticks: int, reported: Sequence[Sequence[Sequence[int]]]) -> tuple[int, ...]:
-    """The lag of every tick, from the [tick, ms] that the page reported in batches."""
+def _lags(ticks: int, reported: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """The lag of every tick, from the [tick, milliseconds] that the page reported."""
     lags = [UNKNOWN] * ticks
-    for tick, lag in (pair for batch in reported for pair in batch):
+    for tick, lag in reported:
         if tick < ticks:
             lags[tick] = lag
     return tuple(lags)
@@ -389,22 +501,18 @@ def _lags(ticks: int, reported: Sequence[Sequence[Sequence[int]]]) -> tuple[int,
 
 def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> StoredGame:
     taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
-    same = ("participant", "agent", "loaded", "seat", "layout", "seed", "ticks")
+    reported = itertools.chain.from_iterable(json.loads(part["lags"]) for part in steps)
     start = GameStart(
-        phase=Phase(row["phase"]),
-        number=row["nth"],
-        ticks_per_second=row["ticks_per_second"],
-        agent_acts_once_in=row["agent_acts_once_in"],
-        **{name: row[name] for name in same},
+        phase=Phase(row["phase"]), number=row["nth"], **{name: row[name] for name in _START_COLUMNS}
     )
     return StoredGame(
         number=row["number"],
         start=start,
         configuration=row["configuration"],
         actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
-        lags=_lags(len(taken), [json.loads(part["lags"]) for part in steps]),
+        lags=_lags(len(taken), reported),
         began=row["began"],
         finished=row["finished"],
-        ended=Ended(row["ended"]) if row["ended"] else None,
+        ended=GameEnd(row["ended"]) if row["ended"] else None,
         score=row["score"],
     )

@@ -1,13 +1,13 @@
-"""A study is one TOML file: who plays with whom, where, how often, and what people read and are asked.
+"""A study is one TOML file: who plays with whom, where, how often, what people read and are asked.
 
-`studies/paper.toml`, the study of the paper, shows every key. Agents have two names: a label, by which the analysis
-knows them in every kitchen, and what is loaded there (see `cochef partners`). Participants never see either.
+`studies/paper.toml`, the study of the paper, shows every key. Agents have two names: a label, by
+which the analysis knows them on every layout, and what is loaded there (see `cochef partners`).
+Participants never see either.
 """
 
 import dataclasses
 import hashlib
 import json
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from cochef.agents import names
+from cochef.agents.modified import MAX_SLOWNESS
 from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
-from cochef.web import kitchens
+from cochef.validation import number, one_of, table, whole_number
+from cochef.web import layout_names
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_TEXT = 20_000
@@ -33,7 +35,7 @@ _SIMPLE = ("name", "title", "contact", "tutorial_layout", "completion_code")
 _KEYS = (*_SIMPLE, "agents", "comment_questions", "numbers", "texts", "questions", "layouts")
 
 
-def _number(default: int | float, least: int | float, most: int | float) -> Any:  # noqa: ANN401  (a dataclass field)
+def _limited(default: int | float, least: int | float, most: int | float) -> Any:  # noqa: ANN401
     return field(default=default, metadata={"least": least, "most": most})
 
 
@@ -41,16 +43,16 @@ def _number(default: int | float, least: int | float, most: int | float) -> Any:
 class Numbers:
     """How many, how long, how fast."""
 
-    participants_per_layout: int = _number(12, 1, 10_000)
-    repeats: int = _number(3, 1, 50)  # games with each agent in each seat
-    ticks_per_second: float = _number(8.0, 0.1, 1_000.0)
-    game_ticks: int = _number(400, 1, layouts.MAX_HORIZON)
-    warmup_ticks: int = _number(400, 1, layouts.MAX_HORIZON)  # a free game may be ended earlier, and begun again
-    tutorial_ticks: int = _number(1_200, 1, layouts.MAX_HORIZON)
-    agent_acts_once_in: int = _number(8, 1, names.MAX_IDLE + 1)  # ticks; its memory advances only when it acts
-    countdown_seconds: float = _number(3.0, 0.0, 60.0)  # before a game begins or goes on
-    warmup_games_least: int = _number(1, 0, 20)  # free games with each agent before one may go on
-    hours_until_abandoned: float = _number(24.0, 0.01, 10_000.0)  # after that an unfinished place is given away
+    participants_per_layout: int = _limited(12, 1, 10_000)
+    repeats: int = _limited(3, 1, 50)  # games with each agent in each seat
+    ticks_per_second: float = _limited(8.0, 0.1, 1_000.0)
+    game_ticks: int = _limited(400, 1, layouts.MAX_HORIZON)
+    warmup_ticks: int = _limited(400, 1, layouts.MAX_HORIZON)  # a free game may be ended earlier
+    tutorial_ticks: int = _limited(1_200, 1, layouts.MAX_HORIZON)
+    agent_acts_once_in: int = _limited(8, 1, MAX_SLOWNESS)  # ticks; see `session.py`
+    countdown_seconds: float = _limited(3.0, 0.0, 60.0)  # before a game begins or goes on
+    warmup_games_least: int = _limited(1, 0, 20)  # with each agent before one may go on
+    hours_until_abandoned: float = _limited(24.0, 0.01, 10_000.0)  # then a place is free again
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,13 @@ class Texts:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, which may be declined: a choice of options, a whole number within bounds, or a line of text."""
+    """A question, which may be declined."""
 
     id: str
     text: str
-    kind: str
-    options: tuple[str, ...] = ()
-    least: int = 0
+    kind: str  # choice, number or text
+    options: tuple[str, ...] = ()  # of a choice
+    least: int = 0  # of a whole number
     most: int = 0
 
 
@@ -87,7 +89,7 @@ class Study:
     name: str
     title: str
     agents: tuple[str, ...]  # labels
-    layouts: Mapping[str, Mapping[str, str]]  # kitchen -> label -> the name that is loaded
+    layouts: Mapping[str, Mapping[str, str]]  # layout -> label -> the name that is loaded
     texts: Texts
     numbers: Numbers = Numbers()
     questions: tuple[Question, ...] = ()
@@ -103,39 +105,49 @@ class Study:
 
     @cached_property
     def configuration(self) -> dict[str, Any]:
-        """Everything that a game depends on: the study, the rules of its kitchens, and checksums of agent files."""
-        rules = {name: layouts.to_toml(layouts.get(name)) for name in (*self.layouts, self.tutorial_layout)}
-        return {"study": dataclasses.asdict(self), "kitchens": rules, "agent_files": self.agent_files}
+        """Everything that a game depends on: the study, its layouts, checksums of agent files."""
+        played = (*self.layouts, self.tutorial_layout)
+        return {
+            "study": dataclasses.asdict(self),
+            "layouts": {name: layouts.to_toml(layouts.get(name)) for name in played},
+            "agent_files": self.agent_files,
+        }
 
     @cached_property
     def agent_files(self) -> dict[str, list[str]]:
-        """Checksums of the files that each agent's name loads, of those that load any."""
+        """Checksums of the files that an agent's name loads, by name."""
         loaded = sorted({name for agents in self.layouts.values() for name in agents.values()})
         sums = {name: names.checksums(name) for name in loaded}
         return {name: found for name, found in sums.items() if found}
 
     @cached_property
     def configuration_text(self) -> str:
-        """The configuration as JSON, the same for the same study."""
+        """The configuration as JSON; the same for the same study."""
         return json.dumps(self.configuration, sort_keys=True, ensure_ascii=False)
 
     @cached_property
     def configuration_hash(self) -> str:
-        """What names the configuration in stored games."""
+        """The checksum by which stored games name their configuration."""
         return hashlib.sha256(self.configuration_text.encode()).hexdigest()
 
     @cached_property
     def design_hash(self) -> str:
-        """The same while participants who have joined can go on: agents, kitchens, number of games, questions.
+        """A checksum of what must not change once somebody has joined.
 
-        Agents are what their files hold, questions what can be answered; how a question is worded may change.
+        That is agents, layouts, number of games and questions. Agents are what their files hold,
+        questions what can be answered; the words of a question may change.
         """
-        fingerprints = {name: layouts.get(name).fingerprint for name in self.layouts}
-        questions = [dataclasses.asdict(dataclasses.replace(question, text="")) for question in self.questions]
-        asked = (questions, self.comment_questions)
-        loaded = {layout: dict(agents) for layout, agents in self.layouts.items()}
-        agents = (self.agents, loaded, self.agent_files)
-        design = (self.name, agents, fingerprints, self.numbers.repeats, asked)
+        unworded = [dataclasses.replace(question, text="") for question in self.questions]
+        design = {
+            "name": self.name,
+            "agents": self.agents,
+            "loaded": {layout: dict(agents) for layout, agents in self.layouts.items()},
+            "agent_files": self.agent_files,
+            "layouts": {name: layouts.get(name).fingerprint for name in self.layouts},
+            "repeats": self.numbers.repeats,
+            "questions": [dataclasses.asdict(question) for question in unworded],
+            "comment_questions": self.comment_questions,
+        }
         return hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest()
 
 
@@ -145,14 +157,20 @@ def read(path: Path) -> Study:
     try:
         return parse(content.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from error
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8"
+        ) from error
 
 
 def shipped(name: str = "paper") -> Study:
     """A study that ships with the package."""
-    found = sorted(path.name.removesuffix(".toml") for path in _studies().iterdir() if path.name.endswith(".toml"))
+    files = [path.name for path in _studies().iterdir()]
+    found = sorted(file.removesuffix(".toml") for file in files if file.endswith(".toml"))
     if name not in found:
-        raise InputError(f"no study {name!r} ships; there are: {', '.join(found)}, or give the path of a .toml file")
+        raise InputError(
+            f"no study {name!r} ships; there are: {', '.join(found)}, "
+            "or give the path of a .toml file"
+        )
     return parse((_studies() / f"{name}.toml").read_text("utf-8"), name)
 
 
@@ -172,28 +190,37 @@ def parse(text: str, place: str) -> Study:
 
 
 def with_numbers(study: Study, changes: Sequence[str]) -> Study:
-    """The study with some of its numbers changed, each by a text such as game_ticks=40."""
+    """The study with some numbers changed, each by a text such as game_ticks=40."""
     table = dataclasses.asdict(study.numbers)
     for change in changes:
         key, _, value = change.partition("=")
         try:
             table[key] = int(value) if value.lstrip("-").isdecimal() else float(value)
         except ValueError:
-            raise InputError(f"{shown(change)} changes nothing; give NAME=NUMBER, such as game_ticks=40") from None
+            raise InputError(
+                f"{shown(change)} changes nothing; give NAME=NUMBER, such as game_ticks=40"
+            ) from None
     return dataclasses.replace(study, numbers=_numbers(table))
 
 
 def from_configuration(configuration: Mapping[str, Any]) -> Study:
     """The study in a stored configuration."""
-    fields = dict(configuration["study"])
-    questions = (Question(**{**one, "options": tuple(one["options"])}) for one in fields.pop("questions"))
-    texts, numbers = Texts(**fields.pop("texts")), Numbers(**fields.pop("numbers"))
-    lists = {key: tuple(fields.pop(key)) for key in ("agents", "comment_questions")}
-    return Study(texts=texts, numbers=numbers, questions=tuple(questions), **lists, **fields)
+    stored = configuration["study"]
+    restored = {
+        "texts": Texts(**stored["texts"]),
+        "numbers": Numbers(**stored["numbers"]),
+        "questions": tuple(
+            Question(**{**question, "options": tuple(question["options"])})
+            for question in stored["questions"]
+        ),
+        "agents": tuple(stored["agents"]),
+        "comment_questions": tuple(stored["comment_questions"]),
+    }
+    return Study(**{**stored, **restored})
 
 
 def check_agents(study: Study) -> int:
-    """Load every agent in its kitchen, or complain about the first that cannot; how many there are."""
+    """Load every agent on its layout; how many there are. Refuses one that cannot be loaded."""
     for name, agents in study.layouts.items():
         for label, agent in agents.items():
             try:
@@ -207,8 +234,8 @@ def _studies() -> Any:  # noqa: ANN401  (importlib's Traversable)
     return resources.files("cochef.web") / "studies"
 
 
-def _checked(table: Mapping[str, Any]) -> Study:
-    _check_keys(table, _KEYS, "the study")
+def _checked(content: Mapping[str, Any]) -> Study:
+    table = _checked_table(content, _KEYS, "the study")
     labels = _lines(table.get("agents"), "agents", 2, MAX_AGENTS, longest=40)
     if len(set(labels)) < len(labels):
         raise InputError(f"agents is {shown(list(labels))}; every label once")
@@ -217,109 +244,118 @@ def _checked(table: Mapping[str, Any]) -> Study:
     if missing:
         raise InputError(f"no {min(missing)}; a study has a name and a title")
     found = _layouts(table.get("layouts"), labels)
-    kitchens.named([*found, simple.get("tutorial_layout", Study.tutorial_layout)])
+    layout_names.distinct([*found, simple.get("tutorial_layout", Study.tutorial_layout)])
     return Study(
         agents=labels,
         layouts=found,
         texts=_texts(table.get("texts", {})),
         numbers=_numbers(table.get("numbers", {})),
         questions=_questions(table.get("questions", [])),
-        comment_questions=_lines(table.get("comment_questions", []), "comment_questions", 0, MAX_QUESTIONS),
+        comment_questions=_lines(
+            table.get("comment_questions", []), "comment_questions", 0, MAX_QUESTIONS
+        ),
         **simple,
     )
 
 
-def _check_keys(table: object, allowed: tuple[str, ...], what: str) -> None:
-    if not isinstance(table, Mapping):
-        raise InputError(f"{what} is {shown(table)}; it takes a table of {', '.join(allowed)}")
-    for key in table:
+def _checked_table(value: object, allowed: Sequence[str], name: str) -> Mapping[str, Any]:
+    """A table that has no other keys than these."""
+    checked = table(value, name, ", ".join(allowed))
+    for key in checked:
         if key not in allowed:
-            raise InputError(f"unknown key {shown(key)} in {what}; allowed: {', '.join(allowed)}")
+            raise InputError(f"unknown key {shown(key)} in {name}; allowed: {', '.join(allowed)}")
+    return checked
 
 
-def _line(text: object, what: str, longest: int = 500) -> str:
+def _line(text: object, name: str, longest: int = 500) -> str:
     if not isinstance(text, str) or len(text) > longest or not text.isprintable():
-        raise InputError(f"{what} is {shown(text)}; it takes one line of text of at most {longest} characters")
+        raise InputError(
+            f"{name} is {shown(text)}; it takes one line of text of at most {longest} characters"
+        )
     return text.strip()
 
 
-def _lines(texts: object, what: str, least: int, most: int, longest: int = 500) -> tuple[str, ...]:
+def _lines(texts: object, name: str, least: int, most: int, longest: int = 500) -> tuple[str, ...]:
     if not isinstance(texts, list) or not least <= len(texts) <= most:
-        raise InputError(f"{what} is {shown(texts)}; it takes a list of {least} to {most} texts")
-    lines = tuple(_line(text, f"one of {what}", longest) for text in texts)
+        raise InputError(f"{name} is {shown(texts)}; it takes a list of {least} to {most} texts")
+    lines = tuple(_line(text, f"one of {name}", longest) for text in texts)
     if not all(lines):
-        raise InputError(f"one of {what} is empty; give it some text")
+        raise InputError(f"one of {name} is empty; give it some text")
     return lines
 
 
-def _layouts(table: object, labels: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    if not isinstance(table, Mapping) or not table:
-        raise InputError('no layouts; add [layouts.counter_circuit] and a line LABEL = "NAME" for each agent')
+def _layouts(value: object, labels: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(
+            'no layouts; add [layouts.counter_circuit] and a line LABEL = "NAME" for each agent'
+        )
     found = {}
-    for name, agents in table.items():
-        _check_keys(agents, labels, f"layouts.{name}")
+    for layout, loaded in value.items():
+        agents = _checked_table(loaded, labels, f"layouts.{layout}")
         missing = [label for label in labels if label not in agents]
         if missing:
             raise InputError(
-                f"layouts.{name} has no agent {missing[0]!r}; it takes one for each of {', '.join(labels)}"
+                f"layouts.{layout} has no agent {missing[0]!r}; "
+                f"it takes one for each of {', '.join(labels)}"
             )
-        found[name] = {label: _line(agents[label], f"layouts.{name}.{label}") for label in labels}
+        found[layout] = {
+            label: _line(agents[label], f"layouts.{layout}.{label}") for label in labels
+        }
     return found
 
 
-def _texts(table: object) -> Texts:
-    allowed = tuple(text.name for text in dataclasses.fields(Texts))
-    _check_keys(table, allowed, "texts")
-    assert isinstance(table, Mapping)
+def _texts(value: object) -> Texts:
+    allowed = [text.name for text in dataclasses.fields(Texts)]
+    texts = _checked_table(value, allowed, "texts")
     for key in allowed:
-        text = table.get(key)
+        text = texts.get(key)
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
-            raise InputError(f"texts.{key} is {shown(text)}; it takes a text of at most {MAX_TEXT} characters")
-    return Texts(**{key: table[key].strip() for key in allowed})
+            raise InputError(
+                f"texts.{key} is {shown(text)}; it takes a text of at most {MAX_TEXT} characters"
+            )
+    return Texts(**{key: texts[key].strip() for key in allowed})
 
 
-def _numbers(table: object) -> Numbers:
-    known = {number.name: number for number in dataclasses.fields(Numbers)}
-    _check_keys(table, tuple(known), "numbers")
-    assert isinstance(table, Mapping)
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        least, most = known[key].metadata["least"], known[key].metadata["most"]
-        whole = isinstance(known[key].default, int)
-        kind, word = (int, "a whole number") if whole else ((int, float), "a number")
-        right = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-        if not right or not least <= value <= most:
-            raise InputError(f"numbers.{key} is {shown(value)}; it takes {word} from {least:g} to {most:g}")
-        values[key] = value if whole else float(value)
-    return Numbers(**values)
+def _numbers(value: object) -> Numbers:
+    known = {known.name: known for known in dataclasses.fields(Numbers)}
+    checked: dict[str, Any] = {}
+    for key, given in _checked_table(value, list(known), "numbers").items():
+        check = whole_number if isinstance(known[key].default, int) else number
+        limits = known[key].metadata
+        checked[key] = check(given, f"numbers.{key}", limits["least"], limits["most"])
+    return Numbers(**checked)
 
 
 def _questions(tables: object) -> tuple[Question, ...]:
     if not isinstance(tables, list) or len(tables) > MAX_QUESTIONS:
-        raise InputError(f"questions is {shown(tables)}; it takes up to {MAX_QUESTIONS} tables [[questions]]")
+        raise InputError(
+            f"questions is {shown(tables)}; it takes up to {MAX_QUESTIONS} tables [[questions]]"
+        )
     found = tuple(_question(table) for table in tables)
     if len({question.id for question in found}) < len(found):
         raise InputError("two questions have the same id; every id once")
     return found
 
 
-def _question(table: object) -> Question:
-    allowed = tuple(part.name for part in dataclasses.fields(Question))
-    _check_keys(table, allowed, "a question")
-    assert isinstance(table, Mapping)
+def _question(value: object) -> Question:
+    allowed = [part.name for part in dataclasses.fields(Question)]
+    table = _checked_table(value, allowed, "a question")
     ident = _line(table.get("id"), "a question's id", 40)
     if not ident.isidentifier():
         raise InputError(f"a question's id is {ident!r}; it takes letters, digits and _")
-    text, kind = _line(table.get("text"), f"the text of question {ident!r}"), table.get("kind")
-    if kind == "choice":
-        return Question(ident, text, kind, _lines(table.get("options"), f"options of question {ident!r}", 2, 30))
-    if kind == "number":
-        least, most = table.get("least", 0), table.get("most", 1_000_000)
-        if type(least) is not int or type(most) is not int or least > most:
-            raise InputError(
-                f"question {ident!r} takes from {shown(least)} to {shown(most)}; give whole numbers in order"
-            )
-        return Question(ident, text, kind, least=least, most=most)
-    if kind == "text":
-        return Question(ident, text, kind)
-    raise InputError(f"the kind of question {ident!r} is {shown(kind)}; allowed: {', '.join(KINDS)}")
+    text = _line(table.get("text"), f"the text of question {ident!r}")
+    match one_of(table.get("kind"), f"the kind of question {ident!r}", KINDS):
+        case "choice":
+            options = _lines(table.get("options"), f"options of question {ident!r}", 2, 30)
+            return Question(ident, text, "choice", options)
+        case "number":
+            least = table.get("least", 0)
+            most = table.get("most", 1_000_000)
+            if type(least) is not int or type(most) is not int or least > most:
+                raise InputError(
+                    f"question {ident!r} takes from {shown(least)} to {shown(most)}; "
+                    "give whole numbers in order"
+                )
+            return Question(ident, text, "number", least=least, most=most)
+        case kind:
+            return Question(ident, text, kind)

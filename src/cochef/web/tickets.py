@@ -1,4 +1,4 @@
-"""What browsers are known by: a participant's number with a signature, or a random token."""
+"""How browsers are known: by a signed participant's number, or by a random token."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ import secrets
 
 
 def ticket(secret: bytes, number: int) -> str:
-    """What a participant's browser keeps; only the holder of the secret can make it."""
+    """A participant's cookie; only the holder of the secret can make it."""
     return f"{number}.{_signature(secret, str(number))}"
 
 
@@ -20,18 +20,19 @@ def number_on(secret: bytes, text: str) -> int | None:
 
 
 def alias(secret: bytes, number: int) -> str:
-    """What a page may call a participant; only the holder of the secret can tell whose it is."""
+    """A name of a participant for pages; only the holder of the secret can tell whose it is."""
     return _signature(secret, f"alias {number}")[:16]
 
 
 def token() -> str:
-    """A name that nobody can guess."""
+    """A random text that nobody can guess."""
     return secrets.token_urlsafe(24)
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts are the same, in a time that does not tell how much of them is."""
-    return hmac.compare_digest(hashlib.sha256(one.encode()).digest(), hashlib.sha256(other.encode()).digest())
+    """Whether two texts are the same, in a time that does not depend on them."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in (one, other))
+    return hmac.compare_digest(*digests)
 
 
 def _signature(secret: bytes, text: str) -> str:

@@ -5,35 +5,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from cochef.agents.modified import MAX_SLOWNESS
 from cochef.errors import InputError, shown
-from cochef.kitchen.constants import Action
-from cochef.web.progress import Answers, Consent, Deed, Judged, TutorialDone, Understood, WarmupDone
+from cochef.kitchen.constants import SEATS, Action
+from cochef.validation import number, one_of, truth, whole_number
+from cochef.web.progress import (
+    Answers,
+    Consent,
+    Judged,
+    StudyEvent,
+    TutorialDone,
+    Understood,
+    WarmupDone,
+)
 from cochef.web.session import MAX_TICKS
 
 MAX_FRAME = 128 * 1024  # bytes
 MAX_COUNTDOWN = 60.0  # seconds
 
 _LONGEST_NAME = 300
-_MOST = 10_000
+_MOST_PARTNERS = 10_000
+_MAX_ANSWER = 2**31 - 1  # a database's integer
+_TYPES = ("hello", "start", "ready", "down", "up", "seen", "stop", "submit")
+_EVENTS = ("consent", "answers", "understood", "tutorial-done", "warm-up-done", "judged")
 
 
 @dataclass(frozen=True)
 class Hello:
-    """The page is here; it may ask to go on in this tab."""
+    """The page is here; it may ask to take over from another tab."""
 
     take_over: bool
 
 
 @dataclass(frozen=True)
-class Begin:
-    """Begin the next game, in a warm-up with the partner of this number."""
+class StartNext:
+    """Start the next game of a study; in the warm-up with the partner of this number."""
 
     partner: int | None
 
 
 @dataclass(frozen=True)
-class Choose:
-    """Begin a game of one's own choice."""
+class StartChosen:
+    """Start a game of one's own choice, in free play."""
 
     layout: str
     partner: str
@@ -45,13 +58,13 @@ class Choose:
 
 @dataclass(frozen=True)
 class Ready:
-    """Let the announced game run after a countdown."""
+    """Run the announced game after a countdown."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
-class Key:
+class KeyChange:
     """A key went down or up."""
 
     action: Action
@@ -59,7 +72,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TickDrawn:
     """The page has drawn the state after this many ticks."""
 
     tick: int
@@ -71,87 +84,94 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Did:
-    """A step through the study."""
+class Submit:
+    """Take a step through the study."""
 
-    deed: Deed
-
-
-Message = Hello | Begin | Choose | Ready | Key | Seen | Stop | Did
+    event: StudyEvent
 
 
-def read(frame: str) -> Message:
-    """The message in a frame."""
+PageMessage = Hello | StartNext | StartChosen | Ready | KeyChange | TickDrawn | Stop | Submit
+
+
+def read(frame: str) -> PageMessage:
+    """Read the message in a frame."""
     try:
-        table = json.loads(frame, parse_constant=_no_constant)
+        message = json.loads(frame, parse_constant=_refuse_constant)
+        # Lone surrogates pass the parser, but nothing that is stored or sent could hold them.
         frame.encode()
-        json.dumps(table, ensure_ascii=False).encode()
+        json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise InputError(f"not a message: {shown(frame)}; it takes an object of JSON") from None
-    if not isinstance(table, dict):
-        raise InputError(f"not a message: {shown(table)}; it takes an object of JSON")
-    return _message(table)
+    if not isinstance(message, dict):
+        raise InputError(f"not a message: {shown(message)}; it takes an object of JSON")
+    return _message(message)
 
 
-def _message(table: Mapping[str, Any]) -> Message:  # noqa: PLR0911  (one a type)
-    match table.get("type"):
+def _message(message: Mapping[str, Any]) -> PageMessage:  # noqa: PLR0911  (one a type)
+    get = message.get
+    match one_of(get("type"), "type", _TYPES):
         case "hello":
-            return Hello(_flag(table, "take_over", False))
-        case "start" if "layout" in table:
-            return _choice(table)
+            return Hello(truth(get("take_over", False), "take_over"))
         case "start":
-            return Begin(None if table.get("partner") is None else _whole(table, "partner", 0, _MOST))
+            return _start(message)
         case "ready":
-            return Ready(_number(table, "seconds", 3.0, 0.0, MAX_COUNTDOWN))
+            return Ready(number(get("seconds", 3.0), "seconds", 0.0, MAX_COUNTDOWN))
         case "down" | "up" as way:
-            return Key(Action(_whole(table, "action", 0, len(Action) - 1)), way == "down")
+            action = whole_number(get("action"), "action", 0, len(Action) - 1)
+            return KeyChange(Action(action), way == "down")
         case "seen":
-            return Seen(_whole(table, "t", 0, MAX_TICKS))
+            return TickDrawn(whole_number(get("t"), "t", 0, MAX_TICKS))
         case "stop":
             return Stop()
-        case "deed":
-            return Did(_deed(table))
-        case unknown:
-            raise InputError(f"type is {shown(unknown)}; allowed: hello, start, ready, down, up, seen, stop, deed")
+        case _:
+            return Submit(_study_event(message))
 
 
-def _choice(table: Mapping[str, Any]) -> Choose:
-    return Choose(
-        layout=_text(table, "layout"),
-        partner=_text(table, "partner"),
-        seat=_whole(table, "seat", 0, 1),
-        rate=_number(table, "rate", 8.0, 0.5, 30.0),
-        slowness=_whole(table, "slowness", 1, 100),
-        ticks=_whole(table, "ticks", 1, MAX_TICKS),
-    )
+def _start(message: Mapping[str, Any]) -> StartNext | StartChosen:
+    get = message.get
+    if "layout" in message:
+        return StartChosen(
+            layout=_name(get("layout"), "layout"),
+            partner=_name(get("partner"), "partner"),
+            seat=whole_number(get("seat"), "seat", 0, SEATS - 1),
+            rate=number(get("rate", 8.0), "rate", 0.5, 30.0),
+            slowness=whole_number(get("slowness"), "slowness", 1, MAX_SLOWNESS),
+            ticks=whole_number(get("ticks"), "ticks", 1, MAX_TICKS),
+        )
+    if get("partner") is None:
+        return StartNext(None)
+    return StartNext(whole_number(get("partner"), "partner", 0, _MOST_PARTNERS))
 
 
-def _deed(table: Mapping[str, Any]) -> Deed:
-    match table.get("deed"):
+def _study_event(message: Mapping[str, Any]) -> StudyEvent:
+    get = message.get
+    match one_of(get("event"), "event", _EVENTS):
         case "consent":
-            return Consent(_flag(table, "agrees", None))
+            return Consent(truth(get("agrees"), "agrees"))
         case "answers":
-            values = table.get("values")
-            if not isinstance(values, dict) or not all(_is_answer(value) for value in values.values()):
-                raise InputError(
-                    f"values is {shown(values)}; it takes a text, a whole number or null for each question"
-                )
-            return Answers(values)
+            return Answers(_answers(get("values")))
         case "understood":
             return Understood()
         case "tutorial-done":
             return TutorialDone()
         case "warm-up-done":
             return WarmupDone()
-        case "judged":
-            return Judged(_ranking(table.get("ranking")), _comments(table.get("comments")))
-        case unknown:
-            known = "consent, answers, understood, tutorial-done, warm-up-done, judged"
-            raise InputError(f"deed is {shown(unknown)}; allowed: {known}")
+        case _:
+            return Judged(_ranking(get("ranking")), _comments(get("comments")))
+
+
+def _answers(values: object) -> Mapping[str, str | int | None]:
+    if isinstance(values, dict) and all(_is_answer(value) for value in values.values()):
+        return values
+    raise InputError(
+        f"values is {shown(values)}; it takes a text, a whole number or null for each question"
+    )
 
 
 def _is_answer(value: object) -> bool:
-    return value is None or isinstance(value, str) or (type(value) is int and abs(value) < 2**31)
+    if type(value) is int:
+        return abs(value) <= _MAX_ANSWER
+    return value is None or isinstance(value, str)
 
 
 def _ranking(ranking: object) -> tuple[int, ...]:
@@ -161,40 +181,23 @@ def _ranking(ranking: object) -> tuple[int, ...]:
 
 
 def _comments(comments: object) -> tuple[tuple[str, ...], ...]:
-    if isinstance(comments, list) and all(isinstance(some, list) for some in comments):
-        lists = tuple(tuple(some) for some in comments)
-        if all(isinstance(text, str) for some in lists for text in some):
-            return lists
+    if isinstance(comments, list) and all(_are_texts(texts) for texts in comments):
+        return tuple(tuple(texts) for texts in comments)
     raise InputError(f"comments is {shown(comments)}; it takes a list of texts for each partner")
 
 
-def _flag(table: Mapping[str, Any], key: str, default: bool | None) -> bool:
-    value = table.get(key, default)
-    if not isinstance(value, bool):
-        raise InputError(f"{key} is {shown(value)}; it takes true or false")
-    return value
+def _are_texts(texts: object) -> bool:
+    return isinstance(texts, list) and all(isinstance(text, str) for text in texts)
 
 
-def _whole(table: Mapping[str, Any], key: str, least: int, most: int) -> int:
-    value = table.get(key)
-    if type(value) is not int or not least <= value <= most:
-        raise InputError(f"{key} is {shown(value)}; it takes a whole number from {least} to {most}")
-    return value
-
-
-def _number(table: Mapping[str, Any], key: str, default: float, least: float, most: float) -> float:
-    value = table.get(key, default)
-    if type(value) not in (int, float) or not least <= value <= most:
-        raise InputError(f"{key} is {shown(value)}; it takes a number from {least:g} to {most:g}")
-    return float(value)
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    value = table.get(key)
+def _name(value: object, name: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
-        raise InputError(f"{key} is {shown(value)}; it takes a text of at most {_LONGEST_NAME} characters")
+        raise InputError(
+            f"{name} is {shown(value)}; it takes a text of at most {_LONGEST_NAME} characters"
+        )
     return value
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's parser takes but JSON does not have."""
     raise ValueError(name)

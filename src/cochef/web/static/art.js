@@ -27,7 +27,7 @@ export async function loadSprites() {
 
 /** The picture of an empty kitchen. */
 export function loadKitchen(name) {
-  return picture(`/art/kitchens/${encodeURIComponent(name)}`);
+  return picture(`/art/layouts/${encodeURIComponent(name)}`);
 }
 
 /** Draw a sprite into a square around (x, y); size in pixels, before the margin that chefs have. */

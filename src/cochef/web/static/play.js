@@ -54,14 +54,14 @@ function lobby() {
   wanted.layout = kitchen.name;
   const partners = kitchen.partners;
   if (!partners.some(({ name }) => name === wanted.partner)) wanted.partner = partners[0].name;
-  const about = element("p", { class: "small", id: "about" }, partners.find(({ name }) => name === wanted.partner).about);
+  const summary = element("p", { class: "small", id: "summary" }, partners.find(({ name }) => name === wanted.partner).summary);
   const set = (key, convert = String) => (value) => {
     wanted[key] = convert(value);
     keep();
     if (key === "layout") lobby();
-    if (key === "partner") about.textContent = partners.find(({ name }) => name === value).about;
+    if (key === "partner") summary.textContent = partners.find(({ name }) => name === value).summary;
   };
-  const picture = element("img", { class: "preview", alt: "", src: `/art/kitchens/${encodeURIComponent(kitchen.name)}` });
+  const picture = element("img", { class: "preview", alt: "", src: `/art/layouts/${encodeURIComponent(kitchen.name)}` });
   show(
     element(
       "section",
@@ -71,9 +71,9 @@ function lobby() {
       element(
         "form",
         { onsubmit: (event) => (event.preventDefault(), start(kitchen)) },
-        field("Kitchen", choice(kitchens.map(({ name }) => [name, plain(name)]), wanted.layout, set("layout")), element("p", { class: "small" }, kitchen.about)),
+        field("Kitchen", choice(kitchens.map(({ name }) => [name, plain(name)]), wanted.layout, set("layout")), element("p", { class: "small" }, kitchen.description)),
         element("div", { class: "row" }, picture, orderList(kitchen)),
-        field("Partner", choice(partners.map(({ name }) => [name, partnerName(name)]), wanted.partner, set("partner")), about),
+        field("Partner", choice(partners.map(({ name }) => [name, partnerName(name)]), wanted.partner, set("partner")), summary),
         element(
           "div",
           { class: "fields" },
@@ -143,5 +143,5 @@ function elsewhere() {
 }
 
 await loadSprites();
-kitchens = await fetch("/api/kitchens").then((answer) => answer.json());
+kitchens = await fetch("/api/layouts").then((answer) => answer.json());
 const socket = connect(hear);

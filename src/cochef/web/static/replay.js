@@ -57,9 +57,9 @@ export async function openReplay(film, rate, names) {
     stage.show(moment.state, milliseconds);
     slider.value = String(index);
     clock.textContent = `${clockWords(moment.t / rate)} · score ${moment.score}`;
-    const deeds = moment.events.flatMap((events, who) => events.filter((name) => SEEN_EVENTS.includes(name)).map((name) => `${names[who]} ${eventWords(name)}`));
+    const happened = moment.events.flatMap((events, who) => events.filter((name) => SEEN_EVENTS.includes(name)).map((name) => `${names[who]} ${eventWords(name)}`));
     const hands = moment.state.chefs.map(([, , , held], who) => `${names[who]}: ${itemWords(held)}`).join(" · ");
-    saying.textContent = deeds.length ? deeds.join("; ") : `In hand: ${hands}`;
+    saying.textContent = happened.length ? happened.join("; ") : `In hand: ${hands}`;
     slider.setAttribute("aria-valuetext", `${clock.textContent}. ${saying.textContent}`);
   }
 

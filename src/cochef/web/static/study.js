@@ -13,7 +13,7 @@ let stage = null;
 let view = null;
 let result = null; // the score of the game that has just ended
 
-const deed = (name, more = {}) => socket.send({ type: "deed", deed: name, ...more });
+const submit = (event, more = {}) => socket.send({ type: "submit", event, ...more });
 const start = (more = {}) => socket.send({ type: "start", ...more });
 
 function close() {
@@ -33,17 +33,17 @@ function scored() {
 
 const pages = {
   consent() {
-    const row = element("div", { class: "row" }, button("I agree and take part", () => deed("consent", { agrees: true }), { class: "main" }), button("I do not take part", () => deed("consent", { agrees: false })));
+    const row = element("div", { class: "row" }, button("I agree and take part", () => submit("consent", { agrees: true }), { class: "main" }), button("I do not take part", () => submit("consent", { agrees: false })));
     card("Welcome", paragraphs(stage.text), contact(), row);
   },
   questions() {
-    card("A few questions", element("p", {}, "You may decline each of them."), questionForm(stage.questions, (values) => deed("answers", { values })));
+    card("A few questions", element("p", {}, "You may decline each of them."), questionForm(stage.questions, (values) => submit("answers", { values })));
   },
   instructions() {
-    card("How it works", paragraphs(stage.text), button("Continue", () => deed("understood"), { class: "main" }));
+    card("How it works", paragraphs(stage.text), button("Continue", () => submit("understood"), { class: "main" }));
   },
   tutorial() {
-    const row = element("div", { class: "row" }, button("Try the kitchen", () => start(), { class: "main" }), button("I know how it works, continue", () => deed("tutorial-done")));
+    const row = element("div", { class: "row" }, button("Try the kitchen", () => start(), { class: "main" }), button("I know how it works, continue", () => submit("tutorial-done")));
     card("Find your way", paragraphs(stage.text), scored(), row);
   },
   "warm-up"() {
@@ -53,7 +53,7 @@ const pages = {
       return element("li", {}, button(`Play with partner ${label}`, () => start({ partner })), element("span", {}, games));
     });
     const enough = stage.tried.every((games) => games >= stage.least);
-    const onwards = button("I have seen enough, continue", () => deed("warm-up-done"), { class: "main", disabled: !enough });
+    const onwards = button("I have seen enough, continue", () => submit("warm-up-done"), { class: "main", disabled: !enough });
     const wish = enough ? null : element("p", { class: "small" }, `Please play at least ${stage.least === 1 ? "once" : `${stage.least} times`} with each partner.`);
     card("Meet your partners", paragraphs(stage.text), scored(), element("ul", { class: "partners" }, partners), wish, onwards);
   },
@@ -115,7 +115,7 @@ function judge() {
   const send = () => {
     complaint.textContent = sure.checked ? "" : "Please put your partners in order and confirm it.";
     if (!sure.checked) return sure.focus();
-    deed("judged", { ranking: ranking.order(), comments: fields.map((some) => some.map(({ text }) => text.value)) });
+    submit("judged", { ranking: ranking.order(), comments: fields.map((some) => some.map(({ text }) => text.value)) });
   };
   card("Your partners", paragraphs(stage.text), ...comments, element("h2", {}, "Your ranking"), moved, ranking.root, confirm, complaint, button("Send", send, { class: "main" }));
 }

@@ -35,7 +35,7 @@ const EVENTS = {
   pickup_dish_from_dispenser: "takes a clean dish",
 };
 
-/** The events that people see, with words for them; the others are finer points of the same deeds. */
+/** The events that people see, with words for them; the others are finer points of the same actions. */
 export const SEEN_EVENTS = Object.keys(EVENTS);
 
 /** An event in words. */

@@ -1,0 +1,80 @@
+"""A person in front of a page: at most one open page and one live game."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cochef.web.connection import Connection
+from cochef.web.live import LiveGame
+from cochef.web.loop import GameLoop
+from cochef.web.room import TickResult
+from cochef.web.session import Keys
+from cochef.web.wire import KeyChange, Ready, TickDrawn
+
+
+@dataclass(eq=False)
+class Visitor:
+    """A person with at most one open page and one live game."""
+
+    loop: GameLoop
+    page: Connection | None = None
+    live: LiveGame | None = None
+    left: float = field(default_factory=time.monotonic)  # when the last page went
+
+    def arrive(self, page: Connection, take_over: bool) -> bool:
+        """Make this the person's page, unless another tab has them and is not to be taken over."""
+        if self.page is not None and self.page is not page:
+            if not take_over:
+                page.send({"type": "elsewhere"})
+                return False
+            self.page.send({"type": "elsewhere"})
+        self.page = page
+        return True
+
+    def leave(self, page: Connection) -> bool:
+        """The page has gone; a running game is paused. False when the person has another page."""
+        if self.page is not page:
+            return False
+        self.page = None
+        self.left = time.monotonic()
+        if self.live is not None:
+            self.loop.pause(self.live)
+            self.live.keys = Keys()  # a page that has gone reports no key that goes up
+        return True
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send the page a message, if there is one."""
+        if self.page is not None:
+            self.page.send(message)
+
+    def drop_game(self) -> None:
+        """Forget the live game and free its slot."""
+        if self.live is not None:
+            self.loop.remove(self.live)
+            self.live = None
+
+    def play(self, message: Ready | KeyChange | TickDrawn) -> None:
+        """Apply what the page says in a game; without one it means nothing."""
+        if self.live is None:
+            return
+        live = self.live
+        match message:
+            case Ready(seconds) if live.due is None and live.caught_up.is_set():
+                self.send({"type": "count", "seconds": seconds})
+                self.loop.resume(live, seconds)
+            case KeyChange(action, down=True):
+                live.keys = live.keys.press(action)
+            case KeyChange(action, down=False):
+                live.keys = live.keys.release(action)
+            case TickDrawn(tick):
+                live.note_drawn(tick)
+            case _:
+                pass
+
+    def on_tick(self, over: Callable[[LiveGame], None], live: LiveGame, result: TickResult) -> None:
+        """Show the page a tick of its game; after the last one call `over`."""
+        if self.live is live:
+            self.send(live.tick_message(result))
+            if live.game.is_over:
+                over(live)
