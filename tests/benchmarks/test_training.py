@@ -16,6 +16,7 @@ from cochef.agents.networks import Network, ObservationSpec
 from cochef.benchmarks.learning_time import TOGETHER, LearningTimes, learn
 from cochef.benchmarks.peers.service import LearningTime
 from cochef.benchmarks.training import (
+    IterationTiming,
     TrainingBenchmark,
     TrainingSpeed,
     measure,
@@ -165,9 +166,9 @@ def test_learning_times_are_compared_by_medians_and_only_of_those_who_arrive():
 def speed():
     plain = IterationTiming(
         "self-play",
-        4,
-        100,
-        60,
+        members=4,
+        steps=100,
+        multiply_adds=60,
         iteration=(1.0, 2.0, 4.0),
         rollout=(0.5, 0.5, 1.0),
         update=(0.25, 1.0, 2.0),

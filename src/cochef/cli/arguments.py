@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from cochef import methods
 from cochef.errors import InputError
 
 MAX_SEED = 2**32 - 1  # NumPy and JAX both take it
@@ -23,6 +24,7 @@ OwnLayout = Annotated[
         help="The path of the layout file, if the layout does not ship with the package."
     ),
 ]
+MethodName = Annotated[str, tyro.conf.arg(metavar="{" + ",".join(methods.names()) + "}")]
 Seed = Annotated[int, tyro.conf.arg(help="Where all randomness comes from.")]
 
 

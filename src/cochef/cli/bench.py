@@ -174,7 +174,7 @@ class BenchTraining:
 
         console = Console(highlight=False)
         layout = layouts.get(self.layout)
-        config = PRESETS[self.preset].training
+        config = PRESETS[self.preset].first_stage
         if self.quick:
             python = None
             benchmark = TrainingBenchmark(

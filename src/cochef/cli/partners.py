@@ -15,6 +15,7 @@ class ListPartners:
 
     def run(self) -> int:
         """Print the table."""
+        from cochef import methods
         from cochef.agents import scripted, shipped
         from cochef.kitchen import layouts
 
@@ -31,10 +32,11 @@ class ListPartners:
                 everywhere = len(where) == len(shown) > 1
                 places = "everywhere" if everywhere else ", ".join(where)
                 table.add_row(f"script:{name}", script.summary, places)
-        for kind, about in shipped.KINDS.items():
+        summaries = {name: methods.summary(name) for name in methods.names()}
+        for kind, summary in (shipped.CLONES | summaries).items():
             where = [layout.name for layout in shown if layout.name in shipped.layouts_of(kind)]
             if where:
-                table.add_row(f"{kind}:LAYOUT", about, ", ".join(where))
+                table.add_row(f"{kind}:LAYOUT", summary, ", ".join(where))
         console = Console()
         console.print(table)
         console.print(

@@ -13,7 +13,7 @@ from cochef.cli.output import write_json
 from cochef.validation import whole_number
 
 if TYPE_CHECKING:
-    from cochef.evaluation.preferences import Preference
+    from cochef.evaluation.preferences import EventPreference
 
 _HEADINGS = (
     "event",
@@ -52,13 +52,13 @@ class ShowPreferences:
         with console.status("playing"):
             own = layouts.get(self.layout) if self.layout else None
             layout, pairs, weights = preferences.read_pairs(self.run_directory, own)
-            totals = preferences.event_counts(layout, pairs, self.seed, self.episodes)
-        counts = preferences.done(totals)
+            found = preferences.event_counts(layout, pairs, self.seed, self.episodes)
+        counts = found.by_name
         scores = counts[:, -1]
-        found = preferences.preferences(weights, counts)
+        rows = preferences.preferences(weights, counts)
         title = f"{layout.name}: {len(pairs)} biased policies, {2 * self.episodes} episodes each"
         summary = f"mean score of a pair {scores.mean():.1f}, best {scores.max():.1f}"
-        console.print(_table(found, title), summary)
+        console.print(_table(rows, title), summary)
         if self.out:
             report = {
                 "layout": layout.name,
@@ -67,13 +67,13 @@ class ShowPreferences:
                 "weights": weights.tolist(),
                 "counts": counts.tolist(),
                 "scores": scores.tolist(),
-                "preferences": [asdict(row) for row in found],
+                "preferences": [asdict(row) for row in rows],
             }
             write_json(self.out, report)
         return 0
 
 
-def _table(found: "list[Preference]", title: str) -> Table:
+def _table(found: "list[EventPreference]", title: str) -> Table:
     table = Table(*_HEADINGS, title=title)
     for row in found:
         means = zip(row.weights, row.means, strict=True)
