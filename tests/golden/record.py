@@ -87,7 +87,9 @@ def print_name(path: Path) -> None:
 def main() -> None:
     """Read the command line and write the files."""
     parser = argparse.ArgumentParser(description="Write the golden playthroughs anew.")
-    parser.add_argument("layouts", nargs="*", help="layouts to play a new episode on (none: keep all actions)")
+    parser.add_argument(
+        "layouts", nargs="*", help="layouts to play a new episode on (none: keep all actions)"
+    )
     parser.add_argument("--steps", type=int, default=120, help="how long a new episode is")
     arguments = parser.parse_args()
     for name in arguments.layouts:

@@ -14,20 +14,28 @@ from cochef.kitchen.text import draw, event_names, letters, to_json
 
 Joint = tuple[int, int]
 
-_step = jax.jit(step, static_argnames="layout", compiler_options={"xla_backend_optimization_level": 0})
+_step = jax.jit(
+    step, static_argnames="layout", compiler_options={"xla_backend_optimization_level": 0}
+)
 
 
 def transcript(layout: Layout, actions: Sequence[Joint]) -> str:
     """The text of the playthrough that begins at the start and takes these joint actions."""
     state = start(layout)
-    blocks = ["\n".join([f"layout: {layout.name}", f"cooking: {layout.cooking.value}", *_orders(layout)])]
+    blocks = [
+        "\n".join([f"layout: {layout.name}", f"cooking: {layout.cooking.value}", *_orders(layout)])
+    ]
     blocks.append("\n".join(["start", draw(layout, state)]))
     score = 0
     for number, joint in enumerate(actions, 1):
         state, outcome = jax.device_get(_step(layout, state, jnp.array(joint)))
         score += int(outcome.reward.sum())
         named = ", ".join(Action(action).name.lower() for action in joint)
-        blocks.append("\n".join([f"step {number}: {named}", draw(layout, state), *_words(layout, state, outcome)]))
+        blocks.append(
+            "\n".join(
+                [f"step {number}: {named}", draw(layout, state), *_words(layout, state, outcome)]
+            )
+        )
     return "\n\n".join([*blocks, f"score: {score}\n"])
 
 
@@ -56,7 +64,9 @@ def _words(layout: Layout, state: State, outcome: Outcome) -> Iterator[str]:
             yield f"chef {seat} holds {held}"
     for x, y, contents, ticks in data["pots"]:
         time = recipes.cooking_times(layout)[contents.count("o"), contents.count("t")]
-        yield f"pot at {x},{y}: {contents}, " + ("idle" if ticks < 0 else f"cooked {ticks} of {time}")
+        yield f"pot at {x},{y}: {contents}, " + (
+            "idle" if ticks < 0 else f"cooked {ticks} of {time}"
+        )
     for x, y, item in data["counters"]:
         if item.startswith("soup"):
             yield f"{item} lies at {x},{y}"

@@ -133,21 +133,21 @@ def test_chefs_can_be_told_apart_without_colour():
     assert np.count_nonzero(np.asarray(ahead) != np.asarray(swapped)) > 200
 
 
-def test_score_time_and_wishes_are_shown():
-    wishes = ("north", "south", "east", "west", "stay", "interact", "a dish, please")
+def test_score_time_and_next_actions_are_shown():
+    labels = ("north", "south", "east", "west", "stay", "interact", "a dish, please")
     shown = [
         picture(),
         picture(t=1),
         picture(score=20),
-        *(picture(next_actions=(wish, "")) for wish in wishes),
+        *(picture(next_actions=(label, "")) for label in labels),
     ]
     assert all_differ(shown)
 
 
-def test_a_long_wish_stays_on_its_own_card():
+def test_a_long_next_action_stays_on_its_own_card():
     long, short = (
-        picture(next_actions=(wish, "stay"), tile_size=64)
-        for wish in ("bring it to the hatch " * 9, "stay")
+        picture(next_actions=(label, "stay"), tile_size=64)
+        for label in ("bring it to the hatch " * 9, "stay")
     )
     left, _, right, _ = ImageChops.difference(long, short).getbbox() or (0, 0, 0, 0)
     assert 0 < left < right < long.width // 2
@@ -175,10 +175,10 @@ def test_a_kitchen_that_was_not_recorded_is_an_error(recording):
         next(render.moments(recording, kitchen=KITCHENS))
 
 
-def test_an_episode_shows_the_actions_unless_given_other_wishes(layout, recording):
+def test_an_episode_shows_the_actions_unless_given_other_labels(layout, recording):
     plain = list(render.render_episode(layout, recording, tile_size=32))
-    wishes = [("an onion", "a dish")] * STEPS
-    labelled = list(render.render_episode(layout, recording, tile_size=32, next_actions=wishes))
+    labels = [("an onion", "a dish")] * STEPS
+    labelled = list(render.render_episode(layout, recording, tile_size=32, next_actions=labels))
     assert [differ(*pair) for pair in zip(plain, labelled, strict=True)] == [True] * STEPS + [False]
 
 

@@ -8,14 +8,21 @@ from cochef.kitchen.constants import INGREDIENTS, POT_CAPACITY, SEATS, Cooking, 
 from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Contents, Layout
 
-DISPENSERS = {"onion": Tile.ONION_DISPENSER, "tomato": Tile.TOMATO_DISPENSER, "dish": Tile.DISH_DISPENSER}
+DISPENSERS = {
+    "onion": Tile.ONION_DISPENSER,
+    "tomato": Tile.TOMATO_DISPENSER,
+    "dish": Tile.DISH_DISPENSER,
+}
 INGREDIENT_NAMES = ("onion", "tomato")
 
 
 def faced_by(layout: Layout, *tiles: Tile) -> list[set[int]]:
     """Per seat: the cells of some kinds of tile that its chef can face."""
     cells = set(layout.cells_of(*tiles).tolist())
-    return [cells & {cell + int(step) for cell in reach for step in layout.steps} for reach in layout.reachable_by]
+    return [
+        cells & {cell + int(step) for cell in reach for step in layout.steps}
+        for reach in layout.reachable_by
+    ]
 
 
 def holders(layout: Layout) -> dict[str, set[int]]:
@@ -63,7 +70,10 @@ def allowed_events(layout: Layout) -> set[Event]:
     events = set(_placement_events(layout))
     for item, seats in held.items():
         if any(counters[seat] for seat in seats):
-            events |= {Event[f"PUT_{item.upper()}_ON_COUNTER"], Event[f"PICKUP_{item.upper()}_FROM_COUNTER"]}
+            events |= {
+                Event[f"PUT_{item.upper()}_ON_COUNTER"],
+                Event[f"PICKUP_{item.upper()}_FROM_COUNTER"],
+            }
     for item, tile in DISPENSERS.items():
         if any(faced_by(layout, tile)):
             events.add(Event[f"PICKUP_{item.upper()}_FROM_DISPENSER"])

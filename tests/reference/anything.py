@@ -16,8 +16,16 @@ _PLAIN = ("onion", "tomato", "dish")
 def random_state(layout: Layout, rng: np.random.Generator) -> dict:
     """A state in JSON with everything at random; each kind of tile is faced equally often."""
     clutter = rng.random() ** 2
-    counters = [[*layout.position(cell), _item(layout, rng)] for cell in layout.counter_cells if rng.random() < clutter]
-    pots = [[*layout.position(cell), *_pot(layout, rng)] for cell in layout.pot_cells if rng.random() < 0.8]
+    counters = [
+        [*layout.position(cell), _item(layout, rng)]
+        for cell in layout.counter_cells
+        if rng.random() < clutter
+    ]
+    pots = [
+        [*layout.position(cell), *_pot(layout, rng)]
+        for cell in layout.pot_cells
+        if rng.random() < 0.8
+    ]
     return {
         "chefs": _chefs(layout, rng),
         "pots": sorted(pots),
@@ -28,7 +36,10 @@ def random_state(layout: Layout, rng: np.random.Generator) -> dict:
 
 def random_actions(rng: np.random.Generator) -> tuple[int, int]:
     """A joint action in which chefs mostly interact."""
-    first, second = (int(Action.INTERACT) if rng.random() < 0.6 else int(rng.integers(len(Action))) for _ in range(2))
+    first, second = (
+        int(Action.INTERACT) if rng.random() < 0.6 else int(rng.integers(len(Action)))
+        for _ in range(2)
+    )
     return first, second
 
 
@@ -53,16 +64,25 @@ def _chefs(layout: Layout, rng: np.random.Generator) -> list[list]:
     kinds = _standings(layout)
     while True:
         picked = [kinds[rng.integers(len(kinds))] for _ in range(2)]
-        (first, looks_first), (second, looks_second) = (kind[rng.integers(len(kind))] for kind in picked)
+        (first, looks_first), (second, looks_second) = (
+            kind[rng.integers(len(kind))] for kind in picked
+        )
         if first != second:
             break
     hands = [None if rng.random() < 0.4 else _item(layout, rng) for _ in range(2)]
-    return [[*layout.position(first), looks_first, hands[0]], [*layout.position(second), looks_second, hands[1]]]
+    return [
+        [*layout.position(first), looks_first, hands[0]],
+        [*layout.position(second), looks_second, hands[1]],
+    ]
 
 
 def _item(layout: Layout, rng: np.random.Generator) -> str:
     kind = int(rng.integers(len(_PLAIN) + 1))
-    return _PLAIN[kind] if kind < len(_PLAIN) else f"soup:{letters(*_contents(layout, rng, plated=True))}"
+    return (
+        _PLAIN[kind]
+        if kind < len(_PLAIN)
+        else f"soup:{letters(*_contents(layout, rng, plated=True))}"
+    )
 
 
 def _contents(layout: Layout, rng: np.random.Generator, plated: bool) -> tuple[int, int]:
@@ -74,7 +94,9 @@ def _contents(layout: Layout, rng: np.random.Generator, plated: bool) -> tuple[i
 def _pot(layout: Layout, rng: np.random.Generator) -> tuple[str, int]:
     contents = _contents(layout, rng, plated=False)
     done = int(cooking_times(layout)[contents])
-    lit = sum(contents) == POT_CAPACITY if layout.cooking is Cooking.AUTOMATIC else rng.random() < 0.6
+    lit = (
+        sum(contents) == POT_CAPACITY if layout.cooking is Cooking.AUTOMATIC else rng.random() < 0.6
+    )
     if not lit:
         return letters(*contents), -1
     return letters(*contents), done if rng.random() < 0.4 else int(rng.integers(done + 1))

@@ -69,15 +69,21 @@ class ReferenceOutcome:
 class Engine:
     """The reference, playing one of our kitchens."""
 
-    _configured: "Engine | None" = None  # recipes are global there: the engine whose recipes are in force
+    _configured: "Engine | None" = (
+        None  # recipes are global there: the engine whose recipes are in force
+    )
 
     def __init__(self, layout: Layout):
         self.layout = layout
-        world = AutomaticGridworld if layout.cooking is Cooking.AUTOMATIC else _mdp.OvercookedGridworld
+        world = (
+            AutomaticGridworld if layout.cooking is Cooking.AUTOMATIC else _mdp.OvercookedGridworld
+        )
         self._world = world(
             terrain=[list(row) for row in layout.rows],
             start_player_positions=list(layout.starts),
-            start_all_orders=[{"ingredients": _ingredients(order.contents)} for order in layout.orders],
+            start_all_orders=[
+                {"ingredients": _ingredients(order.contents)} for order in layout.orders
+            ],
             recipe_values=[order.value for order in layout.orders],
             recipe_times=[order.time for order in layout.orders],
             layout_name=layout.name,
@@ -89,10 +95,14 @@ class Engine:
         """The state an episode begins with."""
         return self._recipes_in_force().get_standard_start_state()
 
-    def step(self, state: ReferenceState, actions: tuple[int, int]) -> tuple[ReferenceState, ReferenceOutcome]:
+    def step(
+        self, state: ReferenceState, actions: tuple[int, int]
+    ) -> tuple[ReferenceState, ReferenceOutcome]:
         """The state after a joint action, and what it brought about."""
         after, infos = self._transition(state, actions)
-        events = tuple(frozenset(self._events(state, actions, seat, after, infos)) for seat in range(SEATS))
+        events = tuple(
+            frozenset(self._events(state, actions, seat, after, infos)) for seat in range(SEATS)
+        )
         return after, ReferenceOutcome(events, tuple(infos["sparse_reward_by_agent"]))
 
     def planes(self, state: ReferenceState) -> np.ndarray:
@@ -118,8 +128,16 @@ class Engine:
                 pots.append([x, y, _letters(thing), thing._cooking_tick])
             else:
                 counters.append([x, y, _name(thing)])
-        chefs = [[*chef.position, _FACINGS[chef.orientation], _name(chef.held_object)] for chef in state.players]
-        return {"chefs": chefs, "pots": sorted(pots), "counters": sorted(counters), "t": state.timestep}
+        chefs = [
+            [*chef.position, _FACINGS[chef.orientation], _name(chef.held_object)]
+            for chef in state.players
+        ]
+        return {
+            "chefs": chefs,
+            "pots": sorted(pots),
+            "counters": sorted(counters),
+            "t": state.timestep,
+        }
 
     def from_json(self, data: dict) -> ReferenceState:
         """The state of the reference that our JSON describes."""
@@ -143,11 +161,20 @@ class Engine:
             Engine._configured = self
         return self._world
 
-    def _transition(self, state: ReferenceState, actions: tuple[int, int]) -> tuple[ReferenceState, dict]:
+    def _transition(
+        self, state: ReferenceState, actions: tuple[int, int]
+    ) -> tuple[ReferenceState, dict]:
         joint = tuple(_actions.Action.ALL_ACTIONS[action] for action in actions)
         return self._recipes_in_force().get_state_transition(state, joint)
 
-    def _events(self, state: ReferenceState, actions: tuple[int, int], seat: int, after: ReferenceState, infos: dict):
+    def _events(
+        self,
+        state: ReferenceState,
+        actions: tuple[int, int],
+        seat: int,
+        after: ReferenceState,
+        infos: dict,
+    ):
         """Our events of one seat: those the reference logs by their names there, four more from its states."""
         if actions[seat] != _INTERACT:
             return
@@ -180,8 +207,14 @@ class Engine:
 
     def _tomato_pickup(self, before: ReferenceState, seat: int):
         partner = before.players[1 - seat].held_object
-        pots = [before.get_object(pot).ingredients for pot in self._world.get_pot_locations() if before.has_object(pot)]
-        if (partner is None or partner.name != "tomato") and any(p in (["tomato"], ["tomato"] * 2) for p in pots):
+        pots = [
+            before.get_object(pot).ingredients
+            for pot in self._world.get_pot_locations()
+            if before.has_object(pot)
+        ]
+        if (partner is None or partner.name != "tomato") and any(
+            p in (["tomato"], ["tomato"] * 2) for p in pots
+        ):
             yield Event.USEFUL_TOMATO_PICKUP
 
 

@@ -24,7 +24,8 @@ def states_of_rows(layout: Layout, rows: np.ndarray) -> State:
     leaves, structure = jax.tree.flatten(start(layout))
     columns = np.split(rows, np.cumsum([prod(leaf.shape) for leaf in leaves])[:-1], axis=1)
     shaped = [
-        column.reshape(len(rows), *leaf.shape).astype(leaf.dtype) for column, leaf in zip(columns, leaves, strict=True)
+        column.reshape(len(rows), *leaf.shape).astype(leaf.dtype)
+        for column, leaf in zip(columns, leaves, strict=True)
     ]
     return jax.tree.unflatten(structure, shaped)
 
@@ -35,7 +36,9 @@ class Numbering:
     def __init__(self, layout: Layout):
         self._width = layout.width
         self._pots = {layout.position(cell): index for index, cell in enumerate(layout.pot_cells)}
-        self._counters = {layout.position(cell): index for index, cell in enumerate(layout.counter_cells)}
+        self._counters = {
+            layout.position(cell): index for index, cell in enumerate(layout.counter_cells)
+        }
 
     def row(self, data: dict) -> list[int]:
         """The row of a state in JSON."""

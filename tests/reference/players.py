@@ -62,7 +62,10 @@ class Wanderers:
 
     def _change_taste(self) -> None:
         spread = {kind: _SPREAD * (2 if kind in _FASHIONS else 1) for kind in LIKINGS}
-        taste = {kind: liking * 10 ** self._rng.normal(0, spread[kind]) for kind, liking in LIKINGS.items()}
+        taste = {
+            kind: liking * 10 ** self._rng.normal(0, spread[kind])
+            for kind, liking in LIKINGS.items()
+        }
         for chef in self._chefs:
             chef.taste = taste
 
@@ -97,7 +100,9 @@ class _Wanderer:
         self._review(cell, facing, held)
         if self._goal is None:
             self._goal = self._choose(state)
-            self._patience = _PATIENCE + (0 if self._goal is None else self.distance(state, self._goal))
+            self._patience = _PATIENCE + (
+                0 if self._goal is None else self.distance(state, self._goal)
+            )
         action = None if self._goal is None else self._routes[cell][facing][self._goal]
         if action is None or self._rng.random() < _RANDOM:
             action = int(self._rng.integers(len(Action)))
@@ -121,7 +126,9 @@ class _Wanderer:
             waits = held == "dish" and self._goal in self._pots
             self._goal = self._goal if self._rng.random() < (0.9 if waits else 0.2) else None
         elif stood == (cell, facing) and self._rng.random() < (0.2 if held else 0.6):
-            elsewhere = [tile for tile, way in enumerate(self._routes[cell][facing]) if way is not None]
+            elsewhere = [
+                tile for tile, way in enumerate(self._routes[cell][facing]) if way is not None
+            ]
             self._goal = elsewhere[self._rng.integers(len(elsewhere))]
             self._patience = _STEPS_ASIDE * self._rng.random()
 

@@ -57,7 +57,9 @@ class Comparison:
         return Comparison(self.steps + other.steps, differences, self.counts + other.counts)
 
 
-def _take(layout: Layout, states: State, actions: jax.Array) -> tuple[State, Outcome, jax.Array, jax.Array]:
+def _take(
+    layout: Layout, states: State, actions: jax.Array
+) -> tuple[State, Outcome, jax.Array, jax.Array]:
     """A step of our kitchen from each state: what came of it, and what the chefs see then."""
 
     def one(state: State, joint: jax.Array) -> tuple[State, Outcome, jax.Array, jax.Array]:
@@ -68,14 +70,20 @@ def _take(layout: Layout, states: State, actions: jax.Array) -> tuple[State, Out
 
 
 as_shipped = jax.jit(_take, static_argnames="layout")
-compiled_in_a_hurry = jax.jit(_take, static_argnames="layout", compiler_options={"xla_backend_optimization_level": 0})
+compiled_in_a_hurry = jax.jit(
+    _take, static_argnames="layout", compiler_options={"xla_backend_optimization_level": 0}
+)
 
 
-def compare_play(engine: Engine, episodes: int, rng: np.random.Generator, program: Callable = as_shipped) -> Comparison:
+def compare_play(
+    engine: Engine, episodes: int, rng: np.random.Generator, program: Callable = as_shipped
+) -> Comparison:
     """Let players play in the reference, take the same steps in our kitchen, and compare each."""
     recorder = _Recorder(engine)
     for _ in range(episodes):
-        players = (RandomPair if rng.integers(_RANDOM_EPISODES) == 0 else Wanderers)(engine.layout, rng)
+        players = (RandomPair if rng.integers(_RANDOM_EPISODES) == 0 else Wanderers)(
+            engine.layout, rng
+        )
         state = engine.start()
         data = engine.to_json(state)
         for _ in range(engine.layout.horizon):
@@ -104,7 +112,12 @@ class _Recorder:
         self._theirs = Trace([], [], [], {}, {})
 
     def take(
-        self, state: ReferenceState, data: dict, actions: tuple[int, int], planes: int, features: int
+        self,
+        state: ReferenceState,
+        data: dict,
+        actions: tuple[int, int],
+        planes: int,
+        features: int,
     ) -> tuple[ReferenceState, dict]:
         """The state after a step, also as JSON; one in so many is observed, at other times in each episode."""
         engine, theirs, number = self._engine, self._theirs, len(self._actions)
@@ -150,10 +163,15 @@ def _pairs(ours: Trace, theirs: Trace) -> Iterator[tuple[str, int, np.ndarray, n
     for what in ("after", "events", "reward"):
         left, right = np.asarray(getattr(ours, what)), np.asarray(getattr(theirs, what))
         if not np.array_equal(left, right):
-            yield from ((what, number, left[number], right[number]) for number in range(max(len(left), len(right))))
+            yield from (
+                (what, number, left[number], right[number])
+                for number in range(max(len(left), len(right)))
+            )
     for what in ("planes", "features"):
         seen = getattr(theirs, what)
-        yield from ((what, number, getattr(ours, what)[number], view) for number, view in seen.items())
+        yield from (
+            (what, number, getattr(ours, what)[number], view) for number, view in seen.items()
+        )
 
 
 def _words(what: str, ours: np.ndarray, theirs: np.ndarray) -> str:
@@ -165,15 +183,21 @@ def _words(what: str, ours: np.ndarray, theirs: np.ndarray) -> str:
     return f"at {places}: ours {ours[ours != theirs].tolist()}, theirs {theirs[ours != theirs].tolist()}"
 
 
-def count(layout: Layout, before: State, after: State, actions: np.ndarray, outcomes: Outcome) -> Counter[str]:
+def count(
+    layout: Layout, before: State, after: State, actions: np.ndarray, outcomes: Outcome
+) -> Counter[str]:
     """How often each event happened, and some things that are no events of their own."""
     counts = Counter({event.label: int(outcomes.events[..., event].sum()) for event in Event})
-    counts["worthless_delivery"] = int((outcomes.events[..., Event.DELIVERY] & (outcomes.reward == 0)).sum())
+    counts["worthless_delivery"] = int(
+        (outcomes.events[..., Event.DELIVERY] & (outcomes.reward == 0)).sum()
+    )
     fronts = np.asarray(in_front(layout, before.chefs))
     same = (fronts[:, 0] == fronts[:, 1]) & (actions == Action.INTERACT).all(axis=1)
     counts["both_on_one_tile"] = int((same & ~layout.is_floor[fronts[:, 0]]).sum())
     if layout.cooking is Cooking.MANUAL:
         lit = (before.pots.ticks < 0) & (after.pots.ticks >= 0)
         for size in (1, 2, 3):
-            counts[f"lit_with_{size}"] = int((lit & (before.pots.contents.sum(axis=-1) == size)).sum())
+            counts[f"lit_with_{size}"] = int(
+                (lit & (before.pots.contents.sum(axis=-1) == size)).sum()
+            )
     return counts

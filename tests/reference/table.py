@@ -10,7 +10,11 @@ PROPERTY = "exactness"  # under this name a test's report carries its row
 
 def row_of(comparison: Comparison) -> dict[str, int]:
     """What a report carries: plain numbers by name."""
-    return {"steps": comparison.steps, "differences": len(comparison.differences), **comparison.counts}
+    return {
+        "steps": comparison.steps,
+        "differences": len(comparison.differences),
+        **comparison.counts,
+    }
 
 
 def render(rows: dict[str, dict[str, int]]) -> str:
@@ -20,7 +24,12 @@ def render(rows: dict[str, dict[str, int]]) -> str:
     columns = [["", *counted]]
     for name in (name for name in layouts.names() if name in rows):
         shown = allowed(layouts.get(name)) | {"steps", "differences"}
-        columns.append([name, *(str(rows[name].get(what, 0)) if what in shown else "-" for what in counted)])
+        columns.append(
+            [name, *(str(rows[name].get(what, 0)) if what in shown else "-" for what in counted)]
+        )
     widths = [max(map(len, column)) for column in columns]
     lines = zip(*columns, strict=True)
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    )

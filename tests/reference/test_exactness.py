@@ -28,7 +28,9 @@ every_layout = pytest.mark.parametrize("name", layouts.names())
 @every_layout
 def test_a_sample_of_play_is_the_same_in_both_engines(name):
     engine, rng = engine_of(name), np.random.default_rng(7)
-    compared = sum((compare_play(engine, 1, rng, compiled_in_a_hurry) for _ in range(2)), Comparison())
+    compared = sum(
+        (compare_play(engine, 1, rng, compiled_in_a_hurry) for _ in range(2)), Comparison()
+    )
     assert compared.steps == 800
     assert compared.differences == ()
 
@@ -36,7 +38,9 @@ def test_a_sample_of_play_is_the_same_in_both_engines(name):
 @every_layout
 def test_a_step_from_any_state_is_the_same_in_both_engines(name):
     engine = engine_of(name)
-    compared = compare_anything(engine, engine.layout.horizon, np.random.default_rng(7), compiled_in_a_hurry)
+    compared = compare_anything(
+        engine, engine.layout.horizon, np.random.default_rng(7), compiled_in_a_hurry
+    )
     assert compared.differences == ()
 
 
@@ -69,15 +73,25 @@ class FaultyEngine(Engine):
 
 def test_every_kind_of_difference_is_found():
     layout = layouts.get("coordination_ring")
-    compared = compare_anything(FaultyEngine(layout), layout.horizon, np.random.default_rng(7), compiled_in_a_hurry)
+    compared = compare_anything(
+        FaultyEngine(layout), layout.horizon, np.random.default_rng(7), compiled_in_a_hurry
+    )
     found = Counter(difference.split(": ")[1].split()[0] for difference in compared.differences)
     steps = layout.horizon
-    assert found == {"after": steps, "events": steps, "reward": steps, "planes": steps // 2, "features": steps // 4}
+    assert found == {
+        "after": steps,
+        "events": steps,
+        "reward": steps,
+        "planes": steps // 2,
+        "features": steps // 4,
+    }
 
 
 def test_a_difference_is_told_in_words():
     layout = layouts.get("coordination_ring")
-    compared = compare_anything(FaultyEngine(layout), layout.horizon, np.random.default_rng(7), compiled_in_a_hurry)
+    compared = compare_anything(
+        FaultyEngine(layout), layout.horizon, np.random.default_rng(7), compiled_in_a_hurry
+    )
     assert compared.differences[0].startswith("coordination_ring, step 0: after at [[")
 
 
@@ -93,7 +107,9 @@ def test_two_hundred_thousand_steps_are_the_same_in_both_engines(name, record_pr
     record_property(PROPERTY, (name, row_of(compared)))
     assert compared.differences == ()
     assert not wanted - compared.counts, "these happened too seldom, by so many times"
-    assert set(+compared.counts) <= set(wanted), "some of this happened, although the layout should not allow it"
+    assert set(+compared.counts) <= set(wanted), (
+        "some of this happened, although the layout should not allow it"
+    )
 
 
 @pytest.mark.long

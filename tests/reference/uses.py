@@ -46,7 +46,9 @@ class Uses:
         self._layout, self._seat = layout, seat
         faced = faced_by(layout, Tile.COUNTER)
         self._counters, self._shared = sorted(faced[seat]), faced[0] & faced[1]
-        self._stations = {tile: sorted(faced_by(layout, tile)[seat]) for tile in Tile if tile is not Tile.FLOOR}
+        self._stations = {
+            tile: sorted(faced_by(layout, tile)[seat]) for tile in Tile if tile is not Tile.FLOOR
+        }
         self._usable = _usable(layout, seat)
         self._reachable = recipes.reachable_values(layout).tolist()
 
@@ -55,7 +57,9 @@ class Uses:
         held = state["chefs"][self._seat][3]
         lying = {self._layout.cell((x, y)): item.split(":")[0] for x, y, item in state["counters"]}
         pots = dict.fromkeys(self._stations[Tile.POT], ("", -1))
-        pots |= {self._layout.cell((x, y)): (contents, ticks) for x, y, contents, ticks in state["pots"]}
+        pots |= {
+            self._layout.cell((x, y)): (contents, ticks) for x, y, contents, ticks in state["pots"]
+        }
         if held is None:
             yield from self._with_empty_hands(pots, lying, state["chefs"][1 - self._seat][3])
         else:
@@ -76,14 +80,18 @@ class Uses:
         if item not in self._usable:
             yield from (("pass", cell) for cell in self._shared if cell not in lying)
 
-    def _with_empty_hands(self, pots: Mapping, lying: Mapping[int, str], partner_holds: str | None) -> Iterator[Option]:
+    def _with_empty_hands(
+        self, pots: Mapping, lying: Mapping[int, str], partner_holds: str | None
+    ) -> Iterator[Option]:
         cooking = sum(ticks >= 0 for _, ticks in pots.values())
         for item, tile in DISPENSERS.items():
             if item == "dish":
                 dishes = [*lying.values(), partner_holds].count("dish")
                 kind = "take_dish_for_soup" if dishes < cooking else "take_dish"
             else:
-                opened = [contents for contents, ticks in pots.values() if _is_open(contents, ticks)]
+                opened = [
+                    contents for contents, ticks in pots.values() if _is_open(contents, ticks)
+                ]
                 spoils = any(self._spoils(contents, item) for contents in opened)
                 kind = "take_spoiler" if spoils else f"take_{item}"
             hopeless = self._goes_nowhere(item, pots, lying)
@@ -110,7 +118,9 @@ class Uses:
             free = len(self._shared - set(lying))
             return free < min(len(self._shared), 1 if item == "dish" else 2)
         own = [pots[cell] for cell in self._stations[Tile.POT]]
-        wanted = any(ticks >= 0 if item == "dish" else _is_open(contents, ticks) for contents, ticks in own)
+        wanted = any(
+            ticks >= 0 if item == "dish" else _is_open(contents, ticks) for contents, ticks in own
+        )
         return not wanted and sum(cell not in lying for cell in self._counters) < 3
 
     def _spoils(self, contents: str, item: str) -> bool:
@@ -118,7 +128,9 @@ class Uses:
         onions, tomatoes = contents.count("o"), contents.count("t")
         missing = POT_CAPACITY - onions - tomatoes
         before = self._reachable[onions][tomatoes]
-        after = self._reachable[onions + missing * (item == "onion")][tomatoes + missing * (item == "tomato")]
+        after = self._reachable[onions + missing * (item == "onion")][
+            tomatoes + missing * (item == "tomato")
+        ]
         return contents != "" and (before == 0 or after < before)
 
 

@@ -21,11 +21,12 @@ def font(size: int) -> Font:
 class Canvas:
     """A transparent picture to draw on, in hundredths of a tile from the tile's top left corner.
 
-    The picture reaches `margin` beyond the tile on every side. Colours may be translucent (#rrggbbaa).
+    The picture reaches `margin` beyond the tile on every side. Colours may be translucent
+    (#rrggbbaa).
     """
 
     def __init__(self, tile_size: int, margin: int = 0) -> None:
-        """Nothing is drawn yet."""
+        """An empty picture."""
         side = tile_size + 2 * round(tile_size * margin / 100)
         self._scale = tile_size * OVERSIZE / 100
         self._shift = (side - tile_size) * OVERSIZE / 2

@@ -76,7 +76,7 @@ def reference_events(layout: Layout) -> tuple[Event, ...]:
 
 
 def counted_events(layout: Layout) -> tuple[Event, ...]:
-    """The events by which policies are compared: the paper's 12 with onions only, 21 with tomatoes."""
+    """The events by which policies are compared: the paper's 12 without tomatoes, 21 with them."""
     if layout.has_tomato_orders:
         return reference_events(layout)
     return tuple(event for event in Event if event.subset is PaperSubset.ALL_LAYOUTS)
@@ -85,7 +85,7 @@ def counted_events(layout: Layout) -> tuple[Event, ...]:
 def normalised_counts(
     counts: Shaped[np.ndarray, "policies events"],
 ) -> Float[np.ndarray, "policies events"]:
-    """Event counts as shares of the largest count of each event; 0 for events that nobody causes."""
+    """Event counts as shares of each event's largest count; 0 for events that nobody causes."""
     most = counts.max(axis=0)
     return np.divide(counts, most, out=np.zeros(counts.shape), where=most > 0)
 

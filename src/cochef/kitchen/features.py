@@ -1,9 +1,9 @@
 """The 96 hand-made features per seat on which people are cloned (Carroll et al. 2019).
 
-Per chef 46 numbers: facing, what it holds, the way (dx, dy) to the closest onion, tomato, dish, soup (and what
-is in that soup), serving tile and empty counter, the two closest pots, and walls around. A seat sees its own 46,
-the other chef's 46, the way to the other chef, and where it stands itself. Things on counters count. Ties go to
-dispensers in row-major order, then to counters.
+Per chef 46 numbers: facing, what it holds, the way (dx, dy) to the closest onion, tomato, dish,
+soup (and what is in that soup), serving tile and empty counter, the two closest pots, and walls
+around. A seat sees its own 46, the other chef's 46, the way to the other chef, and where it stands
+itself. Things on counters count. Ties go to dispensers in row-major order, then to counters.
 """
 
 import jax
@@ -27,10 +27,9 @@ Way = Int[Array, "2"]
 def features(layout: Layout, state: State) -> Float[Array, "2 96"]:
     """The features of both seats."""
     own = jax.vmap(lambda chef: _chef_features(layout, state, chef))(state.chefs)
-    places = _places(layout, state.chefs.cell)
-    return jnp.concatenate([own, own[::-1], places[::-1] - places, places], axis=1).astype(
-        jnp.float32
-    )
+    positions = _positions(layout, state.chefs.cell)
+    parts = [own, own[::-1], positions[::-1] - positions, positions]
+    return jnp.concatenate(parts, axis=1).astype(jnp.float32)
 
 
 def _chef_features(layout: Layout, state: State, chef: Chef) -> Int[Array, "46"]:
@@ -56,7 +55,7 @@ def _chef_features(layout: Layout, state: State, chef: Chef) -> Int[Array, "46"]
     return jnp.concatenate([part.astype(jnp.int32) for part in parts])
 
 
-def _places(layout: Layout, cells: Int[Array, "*batch"]) -> Int[Array, "*batch 2"]:
+def _positions(layout: Layout, cells: Int[Array, "*batch"]) -> Int[Array, "*batch 2"]:
     return jnp.stack([cells % layout.width, cells // layout.width], axis=-1)
 
 
@@ -70,7 +69,7 @@ def _closest(
     cost = cost if present is None else jnp.where(present, cost, UNREACHABLE)
     best = cost.argmin()
     found = cost[best] < UNREACHABLE
-    way = _places(layout, jnp.asarray(cells)[best]) - _places(layout, chef.cell)
+    way = _positions(layout, jnp.asarray(cells)[best]) - _positions(layout, chef.cell)
     return jnp.where(found, way, 0), best, found
 
 
@@ -84,17 +83,15 @@ def _way_to_item(layout: Layout, state: State, chef: Chef, dispenser: Tile, item
 def _way_to_soup(layout: Layout, state: State, chef: Chef) -> tuple[Way, Int[Array, "2"]]:
     """The way to the closest soup on a counter and what is in it; a soup in hand is closest."""
     way, index, found = _closest(layout, chef, layout.counter_cells, is_soup(state.counters))
-    lying = (
-        jnp.where(found, state.counters[index], Item.NOTHING)
-        if len(layout.counter_cells)
-        else Item.NOTHING
-    )
+    lying: Int[Array, ""] = jnp.int32(Item.NOTHING)
+    if len(layout.counter_cells):
+        lying = jnp.where(found, state.counters[index], Item.NOTHING)
     holds = is_soup(chef.held)
     return jnp.where(holds, 0, way), ingredients_of(jnp.where(holds, chef.held, lying))
 
 
 def _closest_pots(layout: Layout, state: State, chef: Chef) -> Int[Array, "20"]:
-    """Facts about the closest pot and the next closest; zeros where the chef can reach no such pot."""
+    """Facts about the two closest pots; zeros where the chef can reach no such pot."""
     left = jnp.ones(len(layout.pot_cells), bool)
     facts = []
     for _ in range(_CLOSEST_POTS):
@@ -106,7 +103,9 @@ def _closest_pots(layout: Layout, state: State, chef: Chef) -> Int[Array, "20"]:
 
 def _pot_facts(layout: Layout, state: State) -> Int[Array, "pots 8"]:
     pots = state.pots
-    items, lit, ready = pots.contents.sum(axis=1), is_lit(pots), is_ready(layout, pots)
+    items = pots.contents.sum(axis=1)
+    lit = is_lit(pots)
+    ready = is_ready(layout, pots)
     columns = [
         jnp.ones_like(items),
         items == 0,

@@ -14,11 +14,11 @@ def in_front(layout: Layout, chefs: Chef) -> Int[Array, "*batch"]:
 
 
 def move(layout: Layout, chefs: Chef, actions: Int[Array, "2"]) -> Chef:
-    """Both chefs turn where they want to go, and go there if the floor is free and they do not collide."""
+    """Turn both chefs to their actions; they walk if the floor is free and they do not collide."""
     walks = actions < Action.STAY
     facing = jnp.where(walks, actions, chefs.facing)
     ahead = in_front(layout, Chef(chefs.cell, facing, chefs.held))
-    wanted = jnp.where(walks & jnp.asarray(layout.is_floor)[ahead], ahead, chefs.cell)
-    meet = wanted[0] == wanted[1]
-    swap = (wanted[0] == chefs.cell[1]) & (wanted[1] == chefs.cell[0])
-    return Chef(jnp.where(meet | swap, chefs.cell, wanted), facing, chefs.held)
+    target = jnp.where(walks & jnp.asarray(layout.is_floor)[ahead], ahead, chefs.cell)
+    meet = target[0] == target[1]
+    swap = (target[0] == chefs.cell[1]) & (target[1] == chefs.cell[0])
+    return Chef(jnp.where(meet | swap, chefs.cell, target), facing, chefs.held)

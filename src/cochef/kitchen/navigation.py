@@ -15,20 +15,21 @@ NO_WAY = -1
 
 @cache
 def facing_distances(layout: Layout) -> np.ndarray:
-    """How many steps and turns it takes from (cell, facing) until a chef faces a tile: [cells, 4, cells].
+    """Steps and turns from (cell, facing) until a chef faces a tile: [cells, 4, cells].
 
     The other chef is ignored.
     """
     cells = layout.height * layout.width
+    floor = layout.floor_cells
     distance = np.full((cells, len(Direction), cells), UNREACHABLE, np.int16)
-    for cell in layout.floor_cells:
+    for cell in floor:
         for direction in Direction:
             distance[cell, direction, cell + layout.steps[direction]] = 0
-    after = np.arange(cells)[:, None] + layout.steps
-    after = np.where(layout.is_floor[after.clip(0, cells - 1)], after, np.arange(cells)[:, None])
-    floor = layout.floor_cells
+    here = np.arange(cells)[:, None]
+    after = here + layout.steps
+    after = np.where(layout.is_floor[after.clip(0, cells - 1)], after, here)
     while True:
-        # One action later the chef looks where it went, and stands there unless something blocked it.
+        # After an action the chef looks where it went, and stands there unless something was there.
         ahead = np.stack([distance[after[floor, d], d] for d in Direction]).min(axis=0) + 1
         shorter = np.minimum(distance[floor], ahead[:, None])
         if np.array_equal(shorter, distance[floor]):
@@ -40,12 +41,10 @@ def facing_distances(layout: Layout) -> np.ndarray:
 class Routes:
     """Shortest walks to every target past the other chef, by index of own and other floor cell.
 
-    Among equally short walks the one that goes north, then south, east, west first is taken.
+    Among equally short walks, the first step goes north, else south, else east, else west.
     """
 
-    targets: (
-        np.ndarray
-    )  # cells: counters, pots, other stations that can be faced, each row by row, then the floor
+    targets: np.ndarray  # cells: counters, pots, other stations that can be faced, then the floor
     stations: int  # how many of the targets are stations
     first: np.ndarray  # [own, other, target]: first direction to take, THERE on the spot, or NO_WAY
     length: np.ndarray  # [own, other, target]
@@ -54,32 +53,41 @@ class Routes:
 @cache
 def routes(layout: Layout, forbidden_rows: int = 0) -> Routes:
     """The walks of a layout; cells in the topmost `forbidden_rows` rows are not entered."""
-    floor, cells = layout.floor_cells, layout.height * layout.width
-    known = {*floor.tolist(), *layout.counter_cells.tolist(), *layout.pot_cells.tolist()}
-    others = np.array(sorted(layout.touchable - known), np.int32)
-    stations = np.concatenate([layout.counter_cells, layout.pot_cells, others])
+    floor = layout.floor_cells
+    cells = layout.height * layout.width
+    stations = _stations(layout)
     targets = np.concatenate([stations, floor])
     allowed = np.arange(cells) >= forbidden_rows * layout.width
-    length = np.full(
-        (len(floor), cells, len(targets)), UNREACHABLE, np.int16
-    )  # [other, from cell, target]
+
+    # Axes: [other, from, target], and [other, from, direction, target] one step further. Walks to
+    # a target grow from the target itself, so its own cell counts as reached from the outset.
+    length = np.full((len(floor), cells, len(targets)), UNREACHABLE, np.int16)
     for index, target in enumerate(targets):
         length[:, target, index] = np.where(allowed[target] & (floor != target), 0, UNREACHABLE)
     ahead = floor[:, None] + layout.steps
-    enterable = allowed[ahead][None] & (
-        ahead[None] != floor[:, None, None]
-    )  # [other, from, direction]
+    enterable = allowed[ahead][None] & (ahead[None] != floor[:, None, None])
     while True:
-        onward = (
-            np.where(enterable[..., None], length[:, ahead], UNREACHABLE) + 1
-        )  # [other, from, direction, target]
+        onward = np.where(enterable[..., None], length[:, ahead], UNREACHABLE) + 1
         shorter = np.minimum(length[:, floor], onward.min(axis=2))
         if np.array_equal(shorter, length[:, floor]):
             break
         length[:, floor] = shorter
-    here = length[:, floor].copy()
-    leads = (onward == here[:, :, None]) & (here < UNREACHABLE)[:, :, None]
+    walks = length[:, floor].copy()
+    leads = (onward == walks[:, :, None]) & (walks < UNREACHABLE)[:, :, None]
     first = np.where(leads.any(axis=2), leads.argmax(axis=2), NO_WAY).astype(np.int8)
+
     own = np.arange(len(floor))
-    first[:, own, len(stations) + own], here[:, own, len(stations) + own] = THERE, 0
-    return Routes(targets, len(stations), first.swapaxes(0, 1), here.swapaxes(0, 1))
+    first[:, own, len(stations) + own] = THERE
+    walks[:, own, len(stations) + own] = 0
+    return Routes(targets, len(stations), first.swapaxes(0, 1), walks.swapaxes(0, 1))
+
+
+def _stations(layout: Layout) -> np.ndarray:
+    """Counters, pots, then all other stations that can be faced, each row by row."""
+    known = {
+        *layout.floor_cells.tolist(),
+        *layout.counter_cells.tolist(),
+        *layout.pot_cells.tolist(),
+    }
+    others = np.array(sorted(layout.touchable - known), np.int32)
+    return np.concatenate([layout.counter_cells, layout.pot_cells, others])

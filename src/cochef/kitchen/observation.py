@@ -1,12 +1,14 @@
 """What a chef sees, for both seats at once: a seat's own chef comes first.
 
-The grid (26 planes) and the compact vector hold small whole numbers as bytes; networks scale them. Both also take
-a state of many kitchens, if these are the last axis of all its arrays, and are then by far faster than mapped over
-kitchens. To that end every number that may show is computed once, as a row over the kitchens, and a fixed table
-per layout says which row goes where.
+The grid (26 planes) and the compact vector hold small whole numbers as bytes; networks scale them.
+Both functions also take the state of many kitchens with the kitchens as the last axis of all its
+arrays, which is much faster than mapping them over kitchens: every number that may show is computed
+once, as a row over the kitchens, and a fixed table per layout says which row goes where.
 """
 
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,29 +21,63 @@ from cochef.kitchen.pots import cooking_time, is_lit, is_ready, time_left
 from cochef.kitchen.recipes import cooking_times
 from cochef.kitchen.state import Chef, Pot, State
 
-PLANES = 26
-URGENT = 40  # steps before the end from which on it shows
+URGENT = 40  # with fewer steps left, the end of the episode shows
 
 _ITEM_ENTRIES = 6
 _POT_ENTRIES = 2 * POT_CAPACITY + 3
 _TIME_ENTRIES = 2
-_TILE_PLANES = {
-    Tile.POT: 10,
-    Tile.COUNTER: 11,
-    Tile.ONION_DISPENSER: 12,
-    Tile.TOMATO_DISPENSER: 13,
-    Tile.DISH_DISPENSER: 14,
-    Tile.SERVING: 15,
-}
 
-Rows = Shaped[Array, "_ *kitchens"]
+_Rows = Shaped[Array, "_ *kitchens"]
 
 
-def compact_sizes(layout: Layout) -> tuple[int, int, int, int, int]:
-    """How many entries of the compact vector speak of: own chef, other chef, pots, counters, time."""
+class Plane(IntEnum):
+    """The planes of the grid, in the paper's order; facing takes four planes, one a direction."""
+
+    SELF = 0
+    OTHER = 1
+    SELF_FACING = 2
+    OTHER_FACING = 6
+    POT = 10
+    COUNTER = 11
+    ONION_DISPENSER = 12
+    TOMATO_DISPENSER = 13
+    DISH_DISPENSER = 14
+    SERVING = 15
+    ONIONS_IN_UNLIT_POT = 16
+    TOMATOES_IN_UNLIT_POT = 17
+    ONIONS_IN_SOUP = 18  # in a lit pot or plated
+    TOMATOES_IN_SOUP = 19
+    TIME_LEFT = 20
+    SOUP_READY = 21  # in a pot or plated
+    DISH = 22
+    ONION = 23
+    TOMATO = 24
+    URGENT = 25
+
+
+PLANES = Plane.URGENT + 1
+
+
+class CompactSizes(NamedTuple):
+    """How many entries of the compact vector hold what, in this order."""
+
+    own_chef: int
+    other_chef: int
+    pots: int
+    counters: int
+    time: int
+
+
+def compact_sizes(layout: Layout) -> CompactSizes:
+    """How many entries of the compact vector hold what."""
     chef = len(layout.floor_cells) + len(Direction) + _ITEM_ENTRIES
-    pots, counters = len(layout.pot_cells), len(layout.counter_cells)
-    return chef, chef, pots * _POT_ENTRIES, counters * _ITEM_ENTRIES, _TIME_ENTRIES
+    return CompactSizes(
+        own_chef=chef,
+        other_chef=chef,
+        pots=len(layout.pot_cells) * _POT_ENTRIES,
+        counters=len(layout.counter_cells) * _ITEM_ENTRIES,
+        time=_TIME_ENTRIES,
+    )
 
 
 def compact_peaks(layout: Layout) -> np.ndarray:
@@ -58,10 +94,11 @@ def compact_peaks(layout: Layout) -> np.ndarray:
 def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:
     """A vector per seat from which `decode` gives the whole state back.
 
-    Own chef and other chef (cell and facing one-hot, hand), pots (counts as thermometers, lit, ready, time
-    left), counters, and the steps left in blocks of 40 and the rest.
+    It holds own chef and other chef (cell and facing one-hot, hand), pots (counts as thermometers,
+    lit, ready, time left), counters, and the steps left in blocks of 40 and the rest.
     """
-    chefs, pots = state.chefs, _ingredients_last(state.pots)
+    chefs = state.chefs
+    pots = _ingredients_last(state.pots)
     levels = range(1, POT_CAPACITY + 1)
     rows = [
         *(_one_hot(cell, layout.floor_cells) for cell in chefs.cell),
@@ -80,12 +117,9 @@ def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]
 
 def _compact_order(layout: Layout) -> Int[np.ndarray, "2 entries"]:
     """Which of the rows above each entry of a seat's vector shows."""
-    floor, pots, counters = (
-        len(layout.floor_cells),
-        len(layout.pot_cells),
-        len(layout.counter_cells),
-    )
-    things = SEATS + counters
+    floor = len(layout.floor_cells)
+    pots = len(layout.pot_cells)
+    things = SEATS + len(layout.counter_cells)  # that may be or hold an item
     sizes = [
         SEATS * floor,
         SEATS * len(Direction),
@@ -104,11 +138,11 @@ def _compact_order(layout: Layout) -> Int[np.ndarray, "2 entries"]:
     )
 
 
-def _one_hot(number: Int[Array, "*kitchens"], choices: np.ndarray) -> Rows:
+def _one_hot(number: Int[Array, "*kitchens"], choices: np.ndarray) -> _Rows:
     return number == choices.reshape(-1, *(1,) * number.ndim)
 
 
-def _item_entries(items: Int[Array, "items *kitchens"]) -> list[Rows]:
+def _item_entries(items: Int[Array, "items *kitchens"]) -> list[_Rows]:
     """Onion, tomato, dish, soup: which is it; and what is in the soup."""
     kinds = [items == Item.ONION, items == Item.TOMATO, items == Item.DISH, is_soup(items)]
     contents = ingredients_of(items)
@@ -116,19 +150,20 @@ def _item_entries(items: Int[Array, "items *kitchens"]) -> list[Rows]:
 
 
 def _ingredients_last(pots: Pot) -> Pot:
-    """The pots of many kitchens in the form in which questions about them are asked."""
+    """The pots of many kitchens with the axis of ingredients where pots.py expects it."""
     return Pot(jnp.moveaxis(pots.contents, 1, -1), pots.ticks)
 
 
-def _arranged(rows: Sequence[Rows], order: Int[np.ndarray, "..."]) -> UInt8[Array, "..."]:
-    """The rows, numbered through, in this order."""
+def _arranged(rows: Sequence[_Rows], order: Int[np.ndarray, "..."]) -> UInt8[Array, "..."]:
+    """The rows, numbered in their order, at the places where `order` has their numbers."""
     return jnp.concatenate([row.astype(jnp.uint8) for row in rows])[order]
 
 
-def decode(layout: Layout, own_view: UInt8[Array, " entries"]) -> State:
-    """The state whose compact vector, seen from seat 0, is this one."""
-    view = own_view.astype(jnp.int32)
-    own, other, pots, counters, left = jnp.split(view, np.cumsum(compact_sizes(layout))[:-1])
+def decode(layout: Layout, observation: UInt8[Array, " entries"]) -> State:
+    """The state of which seat 0 has this compact vector."""
+    entries = observation.astype(jnp.int32)
+    ends = np.cumsum(compact_sizes(layout))[:-1]
+    own, other, pots, counters, left = jnp.split(entries, ends)
     chefs = jnp.stack([own, other])
     floor = len(layout.floor_cells)
     return State(
@@ -155,54 +190,82 @@ def _decode_pots(layout: Layout, entries: Int[Array, "pots 9"]) -> Pot:
 
 
 def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26 *kitchens"]:
-    """The 26 planes per seat that the paper's networks see; orders are not in it, policies are per layout."""
+    """The 26 planes per seat that the paper's networks see; orders are not among them."""
     order = np.zeros((SEATS, layout.height * layout.width, PLANES), np.int32)
     one = jnp.ones_like(state.time)[None]
     urgent = layout.horizon - state.time[None] < URGENT
-    rows = [0 * one, one, urgent]
-    for tile, plane in _TILE_PLANES.items():
-        order[:, layout.cells_of(tile), plane] = 1
-    order[:, :, 25] = 2
-    for planes, cells, values in _shown(layout, state):
-        numbers = sum(map(len, rows)) + np.arange(len(cells))
-        for seat, plane in enumerate(planes):
-            order[seat, cells, plane] = numbers
-        rows.append(values)
+    rows = [0 * one, one, urgent]  # numbers 0, 1 and 2 in `order`
+    for tile in Tile:
+        if tile is not Tile.FLOOR:
+            order[:, layout.cells_of(tile), Plane[tile.name]] = 1
+    order[:, :, Plane.URGENT] = 2
+    for shown in _changing(layout, state):
+        numbers = sum(map(len, rows)) + np.arange(len(shown.cells))
+        for seat, plane in enumerate(shown.planes):
+            order[seat, shown.cells, plane] = numbers
+        rows.append(shown.values)
     return _arranged(rows, order.reshape(SEATS, layout.height, layout.width, PLANES))
 
 
-def _shown(layout: Layout, state: State) -> Iterator[tuple[tuple[int, int], np.ndarray, Rows]]:
-    """Everything that changes from step to step: the plane it is on for each seat, at which cells, its values."""
+class _Shown(NamedTuple):
+    """Something that changes from step to step: where it shows in the grid, and its values."""
+
+    planes: tuple[int, int]  # by seat
+    cells: np.ndarray
+    values: _Rows
+
+
+def _changing(layout: Layout, state: State) -> Iterator[_Shown]:
+    yield from _shown_chefs(layout, state)
+    yield from _shown_items(layout, state)
+    yield from _shown_pots(layout, _ingredients_last(state.pots))
+
+
+def _shown_chefs(layout: Layout, state: State) -> Iterator[_Shown]:
     floor = layout.floor_cells
-    stands = [_one_hot(cell, floor) for cell in state.chefs.cell]
+    stands = (Plane.SELF, Plane.OTHER)
+    faces = (Plane.SELF_FACING, Plane.OTHER_FACING)
     for seat in range(SEATS):
-        yield (seat, 1 - seat), floor, stands[seat]
+        is_here = _one_hot(state.chefs.cell[seat], floor)
+        yield _Shown((stands[seat], stands[1 - seat]), floor, is_here)
         for direction in Direction:
-            planes = (2 + 4 * seat + direction, 2 + 4 * (1 - seat) + direction)
-            yield planes, floor, stands[seat] & (state.chefs.facing[seat] == direction)
+            planes = (faces[seat] + direction, faces[1 - seat] + direction)
+            looks = state.chefs.facing[seat] == direction
+            yield _Shown(planes, floor, is_here & looks)
 
-    carried = sum(
-        jnp.where(stands[seat], state.chefs.held[seat], Item.NOTHING) for seat in range(SEATS)
-    )
-    onion, tomato, dish, plated, *contents = _item_entries(
-        jnp.concatenate([carried, state.counters])
-    )
-    item_cells = np.concatenate([floor, layout.counter_cells])
-    for plane, values in {
-        18: contents[0],
-        19: contents[1],
-        21: plated,
-        22: dish,
-        23: onion,
-        24: tomato,
-    }.items():
-        yield (plane, plane), item_cells, values
 
-    pots = _ingredients_last(state.pots)
+def _shown_items(layout: Layout, state: State) -> Iterator[_Shown]:
+    """Items in hands, where their chefs stand, and on counters."""
+    floor = layout.floor_cells
+    held = [
+        jnp.where(_one_hot(state.chefs.cell[seat], floor), state.chefs.held[seat], Item.NOTHING)
+        for seat in range(SEATS)
+    ]
+    items = jnp.concatenate([held[0] + held[1], state.counters])
+    onion, tomato, dish, plated, onions, tomatoes = _item_entries(items)
+    cells = np.concatenate([floor, layout.counter_cells])
+    planes = {
+        Plane.ONIONS_IN_SOUP: onions,
+        Plane.TOMATOES_IN_SOUP: tomatoes,
+        Plane.SOUP_READY: plated,
+        Plane.DISH: dish,
+        Plane.ONION: onion,
+        Plane.TOMATO: tomato,
+    }
+    for plane, values in planes.items():
+        yield _Shown((plane, plane), cells, values)
+
+
+def _shown_pots(layout: Layout, pots: Pot) -> Iterator[_Shown]:
     lit = is_lit(pots)
-    for ingredient in range(INGREDIENTS):
-        count = pots.contents[..., ingredient]
-        yield (16 + ingredient, 16 + ingredient), layout.pot_cells, jnp.where(lit, 0, count)
-        yield (18 + ingredient, 18 + ingredient), layout.pot_cells, jnp.where(lit, count, 0)
-    yield (20, 20), layout.pot_cells, time_left(layout, pots)
-    yield (21, 21), layout.pot_cells, is_ready(layout, pots)
+    onions, tomatoes = pots.contents[..., 0], pots.contents[..., 1]
+    planes = {
+        Plane.ONIONS_IN_UNLIT_POT: jnp.where(lit, 0, onions),
+        Plane.ONIONS_IN_SOUP: jnp.where(lit, onions, 0),
+        Plane.TOMATOES_IN_UNLIT_POT: jnp.where(lit, 0, tomatoes),
+        Plane.TOMATOES_IN_SOUP: jnp.where(lit, tomatoes, 0),
+        Plane.TIME_LEFT: time_left(layout, pots),
+        Plane.SOUP_READY: is_ready(layout, pots),
+    }
+    for plane, values in planes.items():
+        yield _Shown((plane, plane), layout.pot_cells, values)

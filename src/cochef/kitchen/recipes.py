@@ -40,9 +40,9 @@ def cooking_times(layout: Layout) -> np.ndarray:
 
 def reachable_values(layout: Layout) -> np.ndarray:
     """V(contents): the highest value of an order that adding ingredients can still reach."""
-    worth, table = values(layout), _table(0, np.float32)
+    worth = values(layout)
+    table = _table(0, np.float32)
     for onions, tomatoes in all_contents():
-        table[onions, tomatoes] = max(
-            worth[o, t] for o, t in all_contents() if o >= onions and t >= tomatoes
-        )
+        reachable = [(o, t) for o, t in all_contents() if o >= onions and t >= tomatoes]
+        table[onions, tomatoes] = max(worth[contents] for contents in reachable)
     return table

@@ -1,8 +1,10 @@
 """A state as a picture, and an episode as PNG, GIF or MP4.
 
-Above the kitchen stand the score, the time and the orders; below it what each chef holds and wants.
+Above the kitchen stand the score, the time and the orders; below it what each chef holds and what
+it does next.
 """
 
+import math
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -10,79 +12,56 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple
 
 import imageio_ffmpeg
 import jax
-import numpy as np
-from jaxtyping import Array, Int
 from PIL import Image, ImageDraw
 
 from cochef.errors import InputError
 from cochef.kitchen import recipes, sprites
 from cochef.kitchen.canvas import font
 from cochef.kitchen.constants import SEATS, Action, Direction, Tile
-from cochef.kitchen.dynamics import Outcome
 from cochef.kitchen.layout import Layout, Position
 from cochef.kitchen.state import State
 from cochef.kitchen.text import letters, to_json
+from cochef.kitchen.trajectories import Trajectory
 
 TILE_SIZE = 64
 TILE_SIZES = range(16, 257)
 STEPS_PER_SECOND = 6.0
 
-Wants = tuple[str, str]
+NextActions = tuple[str, str]  # by seat: an action's name, shown with a sign, or free text
 
 _WALL, _CARD, _TEXT, _QUIET = "#2c3540", "#3b4754", "#f5f2ec", "#a7b4be"
-_HOLDS, _WANTS = 0.7, 1.26  # where these begin on a chef's card
+_HOLDS, _DOES = 0.7, 1.26  # where these begin on a chef's card
 _SIGNS = frozenset(action.name.lower() for action in Action)
 
 
-@runtime_checkable
-class Recorded(Protocol):
-    """Episodes kept whole, as `cochef.rollout.record` gives them; axes time, kitchen, seat."""
-
-    @property
-    def states(self) -> State:
-        """The states acted on, and the last one: [T + 1, E, ...]."""
-        ...
-
-    @property
-    def actions(self) -> Int[Array, "time kitchens 2"]:
-        """What each chef did."""
-        ...
-
-    @property
-    def outcomes(self) -> Outcome:
-        """What it brought about."""
-        ...
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A state in an episode, the score up to it, and what each chef is about to do."""
+class Moment(NamedTuple):
+    """A state in an episode, the score so far, and what each chef does next."""
 
     state: State
     score: float
-    wants: Wants
+    next_actions: NextActions
 
 
-def moments(recording: Recorded, kitchen: int = 0) -> Iterator[Moment]:
-    """Every moment of the episode in one of the recorded kitchens, from the start to the end of its last step."""
-    kitchens = recording.actions.shape[1]
+def moments(trajectory: Trajectory, kitchen: int = 0) -> Iterator[Moment]:
+    """The moments of one kitchen's episode, from its start to the end of its last step."""
+    kitchens = trajectory.actions.shape[1]
     if not 0 <= kitchen < kitchens:
         raise InputError(f"kitchen {kitchen} was not recorded; allowed: 0 to {kitchens - 1}")
-    states = jax.tree.map(lambda leaf: np.asarray(leaf)[:, kitchen], recording.states)
-    rewards = np.asarray(recording.outcomes.reward)[:, kitchen].sum(axis=-1)
-    scores = np.concatenate([[0], rewards.cumsum()])
-    names = [
-        [Action(action).name.lower() for action in pair]
-        for pair in np.asarray(recording.actions)[:, kitchen]
-    ]
-    for step, (first, second) in enumerate([*names, ["", ""]]):
-        yield Moment(
-            jax.tree.map(lambda leaf: leaf[step], states), float(scores[step]), (first, second)
-        )  # noqa: B023
+    episode = jax.device_get(trajectory).of_kitchen(kitchen)
+    rewards = episode.outcomes.reward.sum(axis=-1)
+    scores = [0.0, *rewards.cumsum().tolist()]
+    names = [action.name.lower() for action in Action]
+    next_actions = [(names[first], names[second]) for first, second in episode.actions]
+    for step, actions in enumerate([*next_actions, ("", "")]):
+        yield Moment(_at(episode.states, step), scores[step], actions)
+
+
+def _at(states: State, step: int) -> State:
+    return jax.tree.map(lambda leaf: leaf[step], states)
 
 
 def render_state(
@@ -90,10 +69,10 @@ def render_state(
     state: State,
     *,
     score: float | int = 0,
-    wants: Wants = ("", ""),
+    next_actions: NextActions = ("", ""),
     tile_size: int = TILE_SIZE,
 ) -> Image.Image:
-    """The kitchen at one moment; `wants` are actions' names, shown with a sign, or free text."""
+    """Draw the kitchen at one moment."""
     if tile_size not in TILE_SIZES:
         raise InputError(
             f"tile size {tile_size}; allowed: {TILE_SIZES[0]} to {TILE_SIZES[-1]} pixels"
@@ -104,27 +83,39 @@ def render_state(
     _draw_pots(picture, plan, data["pots"])
     for x, y, item in data["counters"]:
         _paste(picture, sprites.item(item, plan.part(0.62)), plan.middle((x, y), lift=0.07))
+    # The chef further north is drawn first: the other one may cover what it holds.
     for seat, (x, y, facing, held) in sorted(enumerate(data["chefs"]), key=lambda chef: chef[1][1]):
         _paste(picture, sprites.chef(seat, facing, held, tile_size), plan.middle((x, y)))
     _draw_score_and_time(picture, plan, score, data["t"])
     for seat in range(SEATS):
-        _draw_hands_and_wish(picture, plan, seat, data["chefs"][seat][3], wants[seat])
+        _draw_chef_card(picture, plan, seat, data["chefs"][seat][3], next_actions[seat])
     return picture
 
 
 def render_episode(
     layout: Layout,
-    recording: Recorded,
+    trajectory: Trajectory,
     kitchen: int = 0,
     tile_size: int = TILE_SIZE,
-    wants: Sequence[Wants] | None = None,
+    next_actions: Sequence[NextActions] | None = None,
 ) -> Iterator[Image.Image]:
-    """A picture of the start and one after each step; `wants`, one pair a step, replaces the actions' names."""
-    for step, moment in enumerate(moments(recording, kitchen)):
-        labels = wants[step] if wants is not None and step < len(wants) else moment.wants
+    """Draw the start of an episode and every step; `next_actions` replace the actions' names."""
+    for step, moment in enumerate(moments(trajectory, kitchen)):
+        labels = moment.next_actions
+        if next_actions is not None and step < len(next_actions):
+            labels = next_actions[step]
         yield render_state(
-            layout, moment.state, score=moment.score, wants=labels, tile_size=tile_size
+            layout, moment.state, score=moment.score, next_actions=labels, tile_size=tile_size
         )
+
+
+class _Box(NamedTuple):
+    """A rectangle in pixels, as Pillow takes it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
 
 
 @dataclass(frozen=True)
@@ -146,9 +137,8 @@ class _Plan:
     @cached_property
     def order_width(self) -> int:
         """The width of an order's card, with room for the longest numbers."""
-        return self.part(
-            1.08 + 0.12 * max(len(f"{order.value}{order.time}") for order in self.layout.orders)
-        )
+        digits = max(len(f"{order.value}{order.time}") for order in self.layout.orders)
+        return self.part(1.08 + 0.12 * digits)
 
     @cached_property
     def orders_in_a_row(self) -> int:
@@ -159,7 +149,7 @@ class _Plan:
     @cached_property
     def kitchen(self) -> Position:
         """The top left corner of the kitchen."""
-        rows = -(-len(self.layout.orders) // self.orders_in_a_row)
+        rows = math.ceil(len(self.layout.orders) / self.orders_in_a_row)
         return (self.width - self.layout.width * self.tile) // 2, self.part(0.9 + 0.62 * rows)
 
     @cached_property
@@ -172,40 +162,42 @@ class _Plan:
         """Width and height of the picture."""
         return self.width, self.below + self.part(1.1)
 
-    def corner(self, place: Position) -> Position:
-        """The top left corner of a cell."""
-        return self.kitchen[0] + place[0] * self.tile, self.kitchen[1] + place[1] * self.tile
-
-    def middle(self, place: Position, lift: float = 0.0) -> Position:
+    def middle(self, position: Position, lift: float = 0.0) -> Position:
         """The middle of a cell, or a little above it."""
-        x, y = self.corner(place)
-        return x + self.tile // 2, y + self.tile // 2 - self.part(lift)
+        left, top = self.kitchen
+        x, y = position
+        half = self.tile // 2
+        return left + x * self.tile + half, top + y * self.tile + half - self.part(lift)
 
-    def order(self, index: int) -> tuple[int, int, int, int]:
+    def order(self, index: int) -> _Box:
         """The card of an order."""
         row, column = divmod(index, self.orders_in_a_row)
         gap = self.part(0.08)
-        left, top = gap + column * (self.order_width + gap), self.part(0.84 + 0.62 * row)
-        return left, top, left + self.order_width, top + self.part(0.54)
+        left = gap + column * (self.order_width + gap)
+        top = self.part(0.84 + 0.62 * row)
+        return _Box(left, top, left + self.order_width, top + self.part(0.54))
 
-    def chef(self, seat: int) -> tuple[int, int, int, int]:
+    def chef(self, seat: int) -> _Box:
         """The card of a chef."""
-        gap, width = self.part(0.1), (self.width - self.part(0.3)) // 2
-        left, top = gap + seat * (width + gap), self.below + gap
-        return left, top, left + width, top + self.part(0.9)
+        gap = self.part(0.1)
+        width = (self.width - self.part(0.3)) // 2
+        left = gap + seat * (width + gap)
+        top = self.below + gap
+        return _Box(left, top, left + width, top + self.part(0.9))
 
 
 def render_empty(layout: Layout, tile_size: int) -> Image.Image:
-    """The bare kitchen: its floor and stations, without pots and panels."""
+    """Draw the bare layout: its floor and stations, without pots and panels."""
     picture = Image.new("RGB", (layout.width * tile_size, layout.height * tile_size), _WALL)
     for cell in range(layout.width * layout.height):
-        x, y = place = layout.position(cell)
-        open_sides = "".join(side.name[0] for side in Direction if _is_open(layout, place, side))
-        if layout.tile(place) is Tile.FLOOR:
-            tile = sprites.floor(sum(place) % 2, "N" not in open_sides, tile_size)
+        x, y = layout.position(cell)
+        tile = layout.tile((x, y))
+        open_sides = "".join(side.name[0] for side in Direction if _is_open(layout, (x, y), side))
+        if tile is Tile.FLOOR:
+            sprite = sprites.floor((x + y) % 2, "N" not in open_sides, tile_size)
         else:
-            tile = sprites.station(layout.tile(place), open_sides, tile_size)
-        picture.paste(tile, (x * tile_size, y * tile_size))
+            sprite = sprites.station(tile, open_sides, tile_size)
+        picture.paste(sprite, (x * tile_size, y * tile_size))
     return picture
 
 
@@ -214,59 +206,42 @@ def _background(plan: _Plan) -> Image.Image:
     """All that stays the same during an episode."""
     picture = Image.new("RGB", plan.size, _WALL)
     picture.paste(render_empty(plan.layout, plan.tile), plan.kitchen)
+    _draw_orders(picture, plan)
     pen = ImageDraw.Draw(picture)
-    _draw_orders(picture, pen, plan)
     for seat in range(SEATS):
-        left, top, right, bottom = plan.chef(seat)
-        pen.rounded_rectangle(
-            (left, top, right, bottom),
-            plan.part(0.12),
-            _CARD,
-            sprites.CHEF_COLOURS[seat],
-            plan.part(0.04),
-        )
-        _paste(
-            picture,
-            sprites.portrait(seat, plan.part(0.62)),
-            (left + plan.part(0.36), top + plan.part(0.45)),
-        )
-        for words, x in (("holds", _HOLDS), ("wants", _WANTS)):
-            pen.text(
-                (left + plan.part(x), top + plan.part(0.2)),
-                words,
-                _QUIET,
-                font(plan.part(0.17)),
-                anchor="lm",
-            )
+        card = plan.chef(seat)
+        colour = sprites.CHEF_COLOURS[seat]
+        pen.rounded_rectangle(card, plan.part(0.12), _CARD, colour, plan.part(0.04))
+        portrait = sprites.portrait(seat, plan.part(0.62))
+        _paste(picture, portrait, (card.left + plan.part(0.36), card.top + plan.part(0.45)))
+        for words, x in (("holds", _HOLDS), ("does", _DOES)):
+            at = (card.left + plan.part(x), card.top + plan.part(0.2))
+            _write(picture, at, words, plan.part(0.17), _QUIET)
     _paste(picture, sprites.sign("coin", plan.part(0.4)), (plan.part(0.36), plan.part(0.36)))
     return picture
 
 
-def _is_open(layout: Layout, place: Position, side: Direction) -> bool:
+def _is_open(layout: Layout, position: Position, side: Direction) -> bool:
     """Whether floor or the outside lies on this side of a cell."""
-    x, y = place[0] + side.offset[0], place[1] + side.offset[1]
-    return (
-        not (0 <= x < layout.width and 0 <= y < layout.height) or layout.tile((x, y)) is Tile.FLOOR
-    )
+    x = position[0] + side.offset[0]
+    y = position[1] + side.offset[1]
+    is_inside = 0 <= x < layout.width and 0 <= y < layout.height
+    return not is_inside or layout.tile((x, y)) is Tile.FLOOR
 
 
-def _draw_orders(picture: Image.Image, pen: ImageDraw.ImageDraw, plan: _Plan) -> None:
+def _draw_orders(picture: Image.Image, plan: _Plan) -> None:
     """A card for each order: the soup, what it pays, how long it cooks."""
+    pen = ImageDraw.Draw(picture)
     for index, order in enumerate(plan.layout.orders):
-        left, top, right, bottom = plan.order(index)
-        middle = (top + bottom) // 2
-        pen.rounded_rectangle((left, top, right, bottom), plan.part(0.1), _CARD)
-        _paste(
-            picture,
-            sprites.item(f"soup:{letters(*order.contents)}", plan.part(0.48)),
-            (left + plan.part(0.27), middle),
-        )
-        x = left + plan.part(0.54)
+        card = plan.order(index)
+        middle = (card.top + card.bottom) // 2
+        pen.rounded_rectangle(card, plan.part(0.1), _CARD)
+        soup = sprites.item(f"soup:{letters(*order.contents)}", plan.part(0.48))
+        _paste(picture, soup, (card.left + plan.part(0.27), middle))
+        x = card.left + plan.part(0.54)
         for sign, number in (("coin", order.value), ("clock", order.time)):
             _paste(picture, sprites.sign(sign, plan.part(0.2)), (x + plan.part(0.08), middle))
-            pen.text(
-                (x + plan.part(0.21), middle), str(number), _TEXT, font(plan.part(0.2)), anchor="lm"
-            )
+            _write(picture, (x + plan.part(0.21), middle), str(number), plan.part(0.2))
             x += plan.part(0.27 + 0.12 * len(str(number)))
 
 
@@ -274,56 +249,59 @@ def _draw_pots(picture: Image.Image, plan: _Plan, pots: list[list]) -> None:
     shown = {(x, y): (contents, ticks) for x, y, contents, ticks in pots}
     times = recipes.cooking_times(plan.layout)
     for cell in plan.layout.pot_cells:
-        contents, ticks = shown.get(plan.layout.position(cell), ("", -1))
+        position = plan.layout.position(cell)
+        contents, ticks = shown.get(position, ("", -1))
         time = int(times[contents.count("o"), contents.count("t")])
-        _paste(
-            picture,
-            sprites.pot(contents, ticks, time, plan.tile),
-            plan.middle(plan.layout.position(cell)),
-        )
+        _paste(picture, sprites.pot(contents, ticks, time, plan.tile), plan.middle(position))
 
 
 def _draw_score_and_time(picture: Image.Image, plan: _Plan, score: float | int, time: int) -> None:
-    pen, horizon, right = ImageDraw.Draw(picture), plan.layout.horizon, plan.width - plan.part(0.14)
-    pen.text(
-        (plan.part(0.66), plan.part(0.36)), f"{score:g}", _TEXT, font(plan.part(0.42)), anchor="lm"
-    )
-    words = f"{time} / {horizon}"
-    pen.text((right, plan.part(0.36)), words, _TEXT, font(plan.part(0.28)), anchor="rm")
-    clock = right - round(font(plan.part(0.28)).getlength(words)) - plan.part(0.24)
-    _paste(picture, sprites.sign("clock", plan.part(0.28)), (clock, plan.part(0.36)))
-    bar = (plan.part(0.1), plan.part(0.66), plan.width - plan.part(0.1), plan.part(0.73))
-    pen.rectangle(bar, _CARD)
-    pen.rectangle(
-        (bar[0], bar[1], bar[0] + (bar[2] - bar[0]) * (horizon - time) // horizon, bar[3]),
-        "#e9b44c",
-    )
-
-
-def _draw_hands_and_wish(
-    picture: Image.Image, plan: _Plan, seat: int, held: str | None, wish: str
-) -> None:
     pen = ImageDraw.Draw(picture)
-    left, top, right, _ = plan.chef(seat)
-    middle = top + plan.part(0.56)
+    horizon = plan.layout.horizon
+    right = plan.width - plan.part(0.14)
+    line = plan.part(0.36)
+    _write(picture, (plan.part(0.66), line), f"{score:g}", plan.part(0.42))
+    words = f"{time} / {horizon}"
+    _write(picture, (right, line), words, plan.part(0.28), anchor="rm")
+    clock = right - round(font(plan.part(0.28)).getlength(words)) - plan.part(0.24)
+    _paste(picture, sprites.sign("clock", plan.part(0.28)), (clock, line))
+
+    bar = _Box(plan.part(0.1), plan.part(0.66), plan.width - plan.part(0.1), plan.part(0.73))
+    pen.rectangle(bar, _CARD)
+    left_over = (bar.right - bar.left) * (horizon - time) // horizon
+    pen.rectangle(bar._replace(right=bar.left + left_over), "#e9b44c")
+
+
+def _draw_chef_card(
+    picture: Image.Image, plan: _Plan, seat: int, held: str | None, next_action: str
+) -> None:
+    """What a chef holds and does next."""
+    card = plan.chef(seat)
+    middle = card.top + plan.part(0.56)
+    hand = (card.left + plan.part(_HOLDS + 0.21), middle)
     if held:
-        _paste(
-            picture, sprites.item(held, plan.part(0.48)), (left + plan.part(_HOLDS + 0.21), middle)
-        )
+        _paste(picture, sprites.item(held, plan.part(0.48)), hand)
     else:
-        pen.text(
-            (left + plan.part(_HOLDS + 0.21), middle),
-            "-",
-            _QUIET,
-            font(plan.part(0.24)),
-            anchor="mm",
-        )
-    start = left + plan.part(_WANTS)
-    if wish in _SIGNS:
-        _paste(picture, sprites.sign(wish, plan.part(0.26)), (start + plan.part(0.13), middle))
+        _write(picture, hand, "-", plan.part(0.24), _QUIET, anchor="mm")
+    start = card.left + plan.part(_DOES)
+    if next_action in _SIGNS:
+        sign = sprites.sign(next_action, plan.part(0.26))
+        _paste(picture, sign, (start + plan.part(0.13), middle))
         start += plan.part(0.3)
-    words = _shortened(wish or "-", right - plan.part(0.06) - start, plan.part(0.19))
-    pen.text((start, middle), words, _TEXT if wish else _QUIET, font(plan.part(0.19)), anchor="lm")
+    height = plan.part(0.19)
+    words = _shortened(next_action or "-", card.right - plan.part(0.06) - start, height)
+    _write(picture, (start, middle), words, height, _TEXT if next_action else _QUIET)
+
+
+def _write(
+    picture: Image.Image,
+    at: Position,
+    words: str,
+    height: int,
+    fill: str = _TEXT,
+    anchor: str = "lm",
+) -> None:
+    ImageDraw.Draw(picture).text(at, words, fill, font(height), anchor=anchor)
 
 
 def _shortened(words: str, width: int, height: int) -> str:
@@ -348,7 +326,7 @@ def save_png(picture: Image.Image, path: Path) -> None:
 def save_gif(
     pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND
 ) -> None:
-    """Write pictures as an animation that repeats for ever, one frame each (equal neighbours become one)."""
+    """Write pictures as an endless animation, a frame each (equal neighbours become one)."""
     _claimed(path)
     first, others = _opened(pictures)
     # One palette for all frames, so that they differ only where something happened.
@@ -370,13 +348,13 @@ def save_gif(
 
 
 def _palette(picture: Image.Image) -> Image.Image:
-    """The colours of a picture and of all that may appear in it later; one is left for "as before"."""
+    """The colours of a picture and of all that may appear in it later."""
     gallery = sprites.gallery(TILE_SIZE)
-    sheet = Image.new(
-        "RGB", (max(picture.width, gallery.width), picture.height + gallery.height), _WALL
-    )
+    width = max(picture.width, gallery.width)
+    sheet = Image.new("RGB", (width, picture.height + gallery.height), _WALL)
     sheet.paste(picture, (0, 0))
     sheet.paste(gallery, (0, picture.height), gallery)
+    # One of GIF's 256 colours is left for pixels that stay as they were.
     return sheet.quantize(255, Image.Quantize.MEDIANCUT)
 
 
@@ -387,16 +365,13 @@ def save_mp4(
     # Not imageio_ffmpeg.write_frames: it forks, which a process with JAX in it must not do.
     _claimed(path)
     first, others = _opened(pictures)
-    read = f"-f rawvideo -pix_fmt rgb24 -s {first.width}x{first.height} -r {steps_per_second} -i -"
-    write = "-c:v libx264 -crf 20 -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p -movflags +faststart"
-    command = [
-        imageio_ffmpeg.get_ffmpeg_exe(),
-        "-y",
-        "-loglevel",
-        "error",
-        *read.split(),
-        *write.split(),
-    ]
+    size = f"{first.width}x{first.height}"
+    read = f"-f rawvideo -pix_fmt rgb24 -s {size} -r {steps_per_second} -i -"
+    even = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # yuv420p takes only even sizes
+    write = f"-c:v libx264 -crf 20 -vf {even} -pix_fmt yuv420p -movflags +faststart"
+    quiet = "-y -loglevel error"
+    options = f"{quiet} {read} {write}".split()
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), *options]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, str(path.resolve())], stdin=pipe, stderr=pipe) as ffmpeg:
         assert ffmpeg.stdin is not None
@@ -405,9 +380,8 @@ def save_mp4(
                 ffmpeg.stdin.write(picture.tobytes())
         _, complaint = ffmpeg.communicate()
     if ffmpeg.returncode:
-        raise InputError(
-            f"{path}: the film could not be written ({complaint.decode(errors='replace').strip()})"
-        )
+        why = complaint.decode(errors="replace").strip()
+        raise InputError(f"{path}: the film could not be written ({why})")
 
 
 def _opened(pictures: Iterable[Image.Image]) -> tuple[Image.Image, Iterator[Image.Image]]:
@@ -419,7 +393,7 @@ def _opened(pictures: Iterable[Image.Image]) -> tuple[Image.Image, Iterator[Imag
 
 
 def _claimed(path: Path) -> Path:
-    """The path, in a folder made if need be and writable: tried before any work goes into a picture."""
+    """The path, made writable; tried before any work goes into a picture."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()

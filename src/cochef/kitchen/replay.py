@@ -38,10 +38,9 @@ def replay(layout: Layout, episodes: Sequence[RecordedActions]) -> list[Trajecto
     for batch in _batches(layout, episodes):
         states, outcomes = jax.device_get(_record(layout, batch.starts, batch.actions))
         for number, episode in enumerate(batch.episodes):
-            length = len(episode.actions)
-            own_states = _of_episode(states, number, length + 1)
-            own_outcomes = _of_episode(outcomes, number, length)
-            found.append(Trajectory(own_states, episode.actions, own_outcomes))
+            own_states, own_outcomes = _of_kitchen((states, outcomes), number)
+            padded = Trajectory(own_states, batch.actions[..., number], own_outcomes)
+            found.append(padded.first(len(episode.actions)))
     return found
 
 
@@ -54,8 +53,7 @@ def measure_replays(
         lengths = np.zeros(_EPISODES, np.int32)
         lengths[: len(batch.episodes)] = [len(episode.actions) for episode in batch.episodes]
         measured = jax.device_get(_measure(layout, metric, batch.starts, batch.actions, lengths))
-        for number in range(len(batch.episodes)):
-            found.append(jax.tree.map(lambda leaf, number=number: leaf[..., number], measured))
+        found += [_of_kitchen(measured, number) for number in range(len(batch.episodes))]
     return found
 
 
@@ -82,8 +80,8 @@ def _batches(layout: Layout, episodes: Sequence[RecordedActions]) -> Iterator[_B
         yield _Batch(chosen, stacked, actions)
 
 
-def _of_episode(tree: Any, number: int, length: int) -> Any:  # noqa: ANN401
-    return jax.tree.map(lambda leaf: leaf[:length, ..., number], tree)
+def _of_kitchen(tree: Any, number: int) -> Any:  # noqa: ANN401
+    return jax.tree.map(lambda leaf: leaf[..., number], tree)
 
 
 @partial(jax.jit, static_argnames="layout")

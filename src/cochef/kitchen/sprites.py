@@ -1,7 +1,7 @@
 """Everything that a picture of a kitchen shows, drawn by code: tiles, pots, items, chefs and signs.
 
-Things are named as in the JSON form of a state: items "onion" or "soup:oot", contents "oot", facings N S E W.
-Shapes are placed in hundredths of a tile. Every picture is drawn once and kept.
+Things are named as in the JSON form of a state: items "onion" or "soup:oot", contents "oot",
+facings N S E W. Shapes are placed in hundredths of a tile. Every picture is drawn once and kept.
 """
 
 import math
@@ -45,7 +45,7 @@ def floor(parity: int, shaded: bool, size: int) -> Image.Image:
 
 @cache
 def station(tile: Tile, open_sides: str, size: int) -> Image.Image:
-    """A counter with what stands on it; its open sides are those where floor or the outside begins."""
+    """A counter with what stands on it; floor or the outside lies at its open sides."""
     canvas = Canvas(size)
     _counter(canvas, open_sides)
     match tile:
@@ -133,14 +133,14 @@ def _item(canvas: Canvas, name: str, centre: Point, radius: Length) -> None:
 
 
 def _onion(canvas: Canvas, centre: Point, r: Length) -> None:
-    x, y = centre[0], centre[1] + 0.14 * r
-    bulb = [
-        (
-            x + 0.86 * r * math.sin(a) * math.sin(a / 2) ** 0.5,
-            y - 0.80 * r * math.cos(a) - 0.30 * r * max(0, math.cos(a)) ** 7,
-        )
-        for a in (math.radians(degree) for degree in range(0, 360, 4))
-    ]
+    x = centre[0]
+    y = centre[1] + 0.14 * r
+    bulb: list[Point] = []
+    for degree in range(0, 360, 4):
+        angle = math.radians(degree)
+        tip = 0.30 * r * max(0, math.cos(angle)) ** 7
+        dx = 0.86 * r * math.sin(angle) * math.sin(angle / 2) ** 0.5
+        bulb.append((x + dx, y - 0.80 * r * math.cos(angle) - tip))
     canvas.line([(x, y - 0.7 * r), (x - 0.22 * r, y - 1.08 * r)], "#7a9a3e", 0.14 * r)
     canvas.line([(x, y - 0.7 * r), (x + 0.2 * r, y - 1.06 * r)], "#7a9a3e", 0.14 * r)
     canvas.polygon(bulb, "#eeb548", INK, 0.12 * r)

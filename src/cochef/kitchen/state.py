@@ -27,7 +27,7 @@ class Pot:
 
 @pytree
 class State:
-    """A kitchen at one moment: both chefs, its pots and reachable counters in row-major order, and the time."""
+    """A kitchen at one moment: chefs, pots and reachable counters in row-major order, and time."""
 
     chefs: Chef
     pots: Pot

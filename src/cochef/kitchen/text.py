@@ -1,8 +1,9 @@
 """A state as plain JSON, both ways, and as text for a terminal.
 
-    {"chefs": [[x, y, facing, held], ...],    facing N S E W; held null, "onion", "tomato", "dish", "soup:oot"
-     "pots": [[x, y, contents, ticks], ...],  pots that are not empty; ticks -1 while idle
-     "counters": [[x, y, item], ...],         counters that are not empty
+    {"chefs": [[x, y, facing, held], ...],     facing N S E W; held null, "onion", "tomato",
+                                               "dish", "soup:oot"
+     "pots": [[x, y, contents, ticks], ...],   pots that are not empty; ticks -1 while idle
+     "counters": [[x, y, item], ...],          counters that are not empty
      "t": 0}
 
 Pots and counters are sorted by x, then y.
@@ -30,7 +31,7 @@ _NAMES = {item: name for name, item in _PLAIN.items()}
 
 
 class StateError(InputError):
-    """JSON that is no state of this kitchen: says what is wrong and what is allowed."""
+    """JSON that is no state of this layout: says what is wrong and what is allowed."""
 
 
 def item_name(item: SupportsInt) -> str | None:
@@ -56,16 +57,16 @@ def event_names(events: np.ndarray) -> list[str]:
 
 def to_json(layout: Layout, state: State) -> dict[str, Any]:
     """The state of one kitchen as plain JSON."""
-    return _table(layout, *(np.asarray(leaf).tolist() for leaf in jax.tree.leaves(state)))
+    return _leaves_to_json(layout, *(np.asarray(leaf).tolist() for leaf in jax.tree.leaves(state)))
 
 
 def each_to_json(layout: Layout, states: State) -> Iterator[dict[str, Any]]:
     """The states of an episode (time first) as plain JSON, one after the other."""
     columns = (np.asarray(leaf).tolist() for leaf in jax.tree.leaves(states))
-    return (_table(layout, *row) for row in zip(*columns, strict=True))
+    return (_leaves_to_json(layout, *row) for row in zip(*columns, strict=True))
 
 
-def _table(
+def _leaves_to_json(
     layout: Layout,
     cells: list[int],
     facings: list[int],
@@ -75,7 +76,7 @@ def _table(
     counters: list[int],
     time: int,
 ) -> dict[str, Any]:
-    """The leaves of a state, in order, as JSON."""
+    """The leaves of a state, in their order in the tree, as JSON."""
     chefs = [
         [*layout.position(cell), _FACINGS[facing], item_name(held)]
         for cell, facing, held in zip(cells, facings, hands, strict=True)
@@ -94,7 +95,7 @@ def _table(
 
 
 def from_json(layout: Layout, data: object) -> State:
-    """The state that JSON describes, checked against the kitchen."""
+    """The state that JSON describes, checked against the layout."""
     table = _expect(data, Mapping, "a state", "an object with chefs, pots, counters and t")
     unknown = set(table) - {"chefs", "pots", "counters", "t"}
     if unknown:
@@ -180,28 +181,25 @@ def _item(layout: Layout, name: object) -> int:
             )
         return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
     raise StateError(
-        f"unknown item {shown(name)}; allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)"
+        f"unknown item {shown(name)}; "
+        "allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)"
     )
 
 
 def _contents(text: object) -> tuple[int, int]:
-    if (
-        not isinstance(text, str)
-        or not 1 <= len(text) <= POT_CAPACITY
-        or not set(text) <= {"o", "t"}
-    ):
-        raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
-    return text.count("o"), text.count("t")
+    if isinstance(text, str) and 1 <= len(text) <= POT_CAPACITY and set(text) <= {"o", "t"}:
+        return text.count("o"), text.count("t")
+    raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
 
 
-def _cell(layout: Layout, place: tuple[object, object], cells: np.ndarray, kind: str) -> int:
-    x, y = place
+def _cell(layout: Layout, position: tuple[object, object], cells: np.ndarray, kind: str) -> int:
+    x, y = position
     if _is_whole(x) and _is_whole(y) and 0 <= x < layout.width and 0 <= y < layout.height:
         cell = layout.cell((x, y))
         if cell in cells:
             return cell
-    places = ", ".join(str(layout.position(cell)) for cell in cells)
-    raise StateError(f"no {kind} at {shown(place)}; {kind} cells of {layout.name}: {places}")
+    known = ", ".join(str(layout.position(cell)) for cell in cells)
+    raise StateError(f"no {kind} at {shown(position)}; {kind} cells of {layout.name}: {known}")
 
 
 def _is_whole(number: object) -> TypeGuard[int]:
@@ -232,23 +230,22 @@ def draw(layout: Layout, state: State) -> str:
     for seat, (x, y, facing, held) in enumerate(data["chefs"]):
         marks[x, y] = f"{seat + 1}{_ARROWS[_FACINGS.index(facing)]}{_short(held)}"
     for x, y, contents, ticks in data["pots"]:
-        lit = f"P{len(contents)}{ticks:02d}" if ticks < 100 else f"P{ticks}"
-        marks[x, y] = f"P{contents}" if ticks < 0 else lit
+        marks[x, y] = f"P{contents}"
+        if ticks >= 0:  # lit: how many items, and the ticks, which may need all three characters
+            marks[x, y] = f"P{len(contents)}{ticks:02d}" if ticks < 100 else f"P{ticks}"
     for x, y, item in data["counters"]:
         marks[x, y] = f"X{_short(item)}"
     lines = []
     for y, row in enumerate(layout.rows):
-        lines.append(
-            "".join(f"{marks.get((x, y), letter):<4}" for x, letter in enumerate(row)).rstrip()
-        )
+        cells = [f"{marks.get((x, y), letter):<4}" for x, letter in enumerate(row)]
+        lines.append("".join(cells).rstrip())
     return "\n".join(lines)
 
 
 def _short(item: str | None) -> str:
-    return (
-        ""
-        if item is None
-        else "s" + item.removeprefix("soup:")[0]
-        if item.startswith("soup")
-        else item[0]
-    )
+    """An item as a letter or two: a soup shows its first ingredient."""
+    if item is None:
+        return ""
+    if item.startswith("soup:"):
+        return "s" + item.removeprefix("soup:")[0]
+    return item[0]
