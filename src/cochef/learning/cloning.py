@@ -1,11 +1,13 @@
 """Behaviour cloning: a network learns to do what people did in recorded games.
 
-The games are cut into stretches, and the stretches dealt into folds. For every fold a network is trained without it
-and predicts it, so that every stretch is validated. The epoch is the one with the lowest validation loss over all
-folds; the clone that is kept was trained on all stretches up to that epoch.
+The games are cut into stretches, and the stretches dealt into folds. For every fold a network is
+trained without it and predicts it, so that every stretch is validated. The epoch is the one with
+the lowest validation loss over all folds; the clone that is kept was trained on all stretches up to
+that epoch.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,62 +28,74 @@ from cochef.learning.cloning_config import CloningConfig
 from cochef.learning.cloning_report import CloningReport, Predictions, summarise
 from cochef.pytree import pytree
 
-_PAD = 4096  # examples come in multiples of this, so that games of like length share a compiled program
-_LEAST_DEVIATION = 0.1  # of a feature, so that one which hardly ever differs is not blown up
+# Examples are padded to a multiple of this, so that splits of like size share a compiled program.
+_PAD = 4096
+# Least standard deviation of a feature, so that one which hardly ever differs is not blown up.
+_LEAST_DEVIATION = 0.1
 
 
 @pytree
 class Examples:
-    """What people saw and did, in which stretch of which fold; all but `views` are -1 in the padding."""
+    """What people observed and did, in which stretch of which fold.
 
-    views: Float[Array, "n 96"]
+    In the padding, actions, stretches and folds are -1.
+    """
+
+    features: Float[Array, "n 96"]
     actions: Int[Array, " n"]
     stretches: Int[Array, " n"]
     folds: Int[Array, " n"]
 
 
 def examples(layout: Layout, split: Split, config: CloningConfig, seed: int) -> Examples:
-    """Both chefs' examples of all games of a kitchen and split, dealt into folds by whole stretches."""
-    views, actions, stretches = [], [], []
-    see = jax.jit(jax.vmap(partial(features, layout)))
-    begun = 0
-    chosen = games(layout.name, split)
-    for game, trajectory in zip(chosen, replay(chosen), strict=True):
-        states = jax.tree.map(lambda leaf: leaf[:-1], trajectory.states)
-        padding = -len(game.actions) % 256
-        padded = jax.tree.map(
-            lambda leaf: np.concatenate([leaf, np.repeat(leaf[-1:], padding, axis=0)]), states
-        )  # noqa: B023
-        views.append(np.asarray(see(padded))[: len(game.actions)].reshape(-1, FEATURES))
-        actions.append(np.asarray(game.actions).reshape(-1))
-        stretch = begun + np.arange(len(game.actions)) // config.stretch
-        stretches.append(np.repeat(stretch, SEATS))
-        begun = stretch[-1] + 1
-    stretches = np.concatenate(stretches)
-    folds = np.random.default_rng(seed).permutation(begun)[stretches] % config.folds
+    """Both chefs' examples of all games of a layout and split, dealt into folds by stretches."""
+    trajectories = replay(games(layout.name, split))
+    actions = np.concatenate([trajectory.actions for trajectory in trajectories])
+    states = [jax.tree.map(_without_last, trajectory.states) for trajectory in trajectories]
+    all_states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *states)
+    observed = jax.jit(jax.vmap(partial(features, layout)))(all_states)
+    stretches = _stretches([len(trajectory.actions) for trajectory in trajectories], config.stretch)
+    order = np.random.default_rng(seed).permutation(stretches[-1] + 1)
     padding = -len(stretches) % _PAD
-    pad = lambda column: jnp.asarray(
-        np.pad(column.astype(np.int32), (0, padding), constant_values=-1)
-    )  # noqa: E731
+
+    def pad(column: np.ndarray) -> Int[Array, " n"]:
+        return jnp.asarray(np.pad(column.astype(np.int32), (0, padding), constant_values=-1))
+
     return Examples(
-        views=jnp.asarray(np.pad(np.concatenate(views), ((0, padding), (0, 0)))),
-        actions=pad(np.concatenate(actions)),
+        features=jnp.pad(observed.reshape(-1, FEATURES), ((0, padding), (0, 0))),
+        actions=pad(actions.reshape(-1)),
         stretches=pad(stretches),
-        folds=pad(folds),
+        folds=pad(order[stretches] % config.folds),
     )
+
+
+def _without_last(leaf: np.ndarray) -> np.ndarray:
+    """The states in which somebody acted."""
+    return leaf[:-1]
+
+
+def _stretches(lengths: Sequence[int], stretch: int) -> np.ndarray:
+    """The number of the stretch of each example of games of these lengths; none spans two games."""
+    found = []
+    begun = 0
+    for length in lengths:
+        steps = begun + np.arange(length) // stretch
+        found.append(np.repeat(steps, SEATS))
+        begun = steps[-1] + 1
+    return np.concatenate(found)
 
 
 def clone(
     layout: Layout, split: Split, config: CloningConfig, seed: int = 0
 ) -> tuple[CloneNetwork, CloningReport]:
-    """Clone the people of a kitchen and split."""
+    """Clone the people of a layout and split."""
     data = examples(layout, split, config, seed)
     scale = _scale(data)
-    scaled = dataclasses.replace(data, views=(data.views - scale.mean) / scale.deviation)
+    scaled = dataclasses.replace(data, features=(data.features - scale.mean) / scale.deviation)
     trained = _train_folds(config, scaled, jax.random.split(jax.random.key(seed), config.folds + 1))
     epoch = int(trained.loss[:-1].mean(axis=0).argmin())
     networks = jax.tree.map(lambda leaf: leaf[:, epoch], trained.network)
-    logits = np.asarray(jax.vmap(lambda network: jax.vmap(network)(scaled.views))(networks))
+    logits = np.asarray(jax.vmap(lambda network: jax.vmap(network)(scaled.features))(networks))
     real = np.asarray(data.actions) >= 0
     folds = np.asarray(data.folds)[real]
     predictions = Predictions(
@@ -98,27 +112,30 @@ def clone(
 def save(
     path: Path, layout: Layout, network: CloneNetwork, config: CloningConfig, report: CloningReport
 ) -> None:
-    """Write a clone as an agent file that says how it was made and how well people are predicted that way."""
-    about = {"config": dataclasses.asdict(config), "report": dataclasses.asdict(report)}
-    storage.save(path, cloned.card(layout, config.hidden, about), network)
+    """Write a clone as an agent file that says how it was made and how well it predicts people."""
+    metadata = {"config": dataclasses.asdict(config), "report": dataclasses.asdict(report)}
+    storage.save(path, cloned.card(layout, config.hidden, metadata), network)
 
 
 @pytree
-class Scale:
+class FeatureScale:
     """Mean and standard deviation of every feature in the examples."""
 
     mean: Float[Array, "96"]
     deviation: Float[Array, "96"]
 
 
-def _scale(data: Examples) -> Scale:
-    seen = data.views[data.actions >= 0]
-    return Scale(seen.mean(axis=0), jnp.maximum(seen.std(axis=0), _LEAST_DEVIATION))
+def _scale(data: Examples) -> FeatureScale:
+    real = data.features[data.actions >= 0]
+    return FeatureScale(real.mean(axis=0), jnp.maximum(real.std(axis=0), _LEAST_DEVIATION))
 
 
 @pytree
 class TrainedClone:
-    """The averaged network after every epoch, and its loss on the fold it was not trained on (0 without one)."""
+    """The averaged network after every epoch, and its loss on the fold it was trained without.
+
+    The loss is 0 where no fold was left out.
+    """
 
     network: CloneNetwork
     loss: Float[Array, "*epochs"]
@@ -126,82 +143,84 @@ class TrainedClone:
 
 @partial(jax.jit, static_argnames="config")
 def _train_folds(config: CloningConfig, data: Examples, keys: Key[Array, " runs"]) -> TrainedClone:
-    """Train without each fold, and last without none."""
-    return jax.vmap(lambda fold, key: _train(config, data, fold, key))(
-        jnp.arange(config.folds + 1), keys
-    )
+    """Train without each fold in turn, and last on all of them."""
+    train = jax.vmap(partial(_train, config, data))
+    return train(jnp.arange(config.folds + 1), keys)
 
 
 def _train(
     config: CloningConfig, data: Examples, fold: Int[Array, ""], key: Key[Array, ""]
 ) -> TrainedClone:
-    optimiser = optax.adamw(config.learning_rate, weight_decay=config.weight_decay)
-    steps = data.views.shape[0] // config.batch
+    """Train on all folds but one."""
+    optimizer = optax.adamw(config.learning_rate, weight_decay=config.weight_decay)
+    steps = data.features.shape[0] // config.batch
     left_out = data.folds == fold
     learned = (data.folds >= 0) & ~left_out
-    rows, count = jnp.argsort(~learned, stable=True), learned.sum()
+    # How many examples are learned from is not known to the compiler: they come first in `rows`,
+    # and batches are drawn from that many.
+    rows = jnp.argsort(~learned, stable=True)
+    count = learned.sum()
     key_init, key_epochs = jax.random.split(key)
     network = CloneNetwork(config.hidden, key_init)
 
     def update(carry: tuple, key_step: Key[Array, ""]) -> tuple[tuple, None]:
-        network, state, average = carry
-        key_batch, key_rest = jax.random.split(key_step)
+        network, opt_state, average = carry
+        key_batch, key_dropout = jax.random.split(key_step)
         batch = rows[jax.random.randint(key_batch, (config.batch,), 0, count)]
         gradient = jax.grad(_loss)(
-            network, data.views[batch], data.actions[batch], config.dropout, key_rest
+            network, data.features[batch], data.actions[batch], config.dropout, key_dropout
         )
-        change, state = optimiser.update(gradient, state, network)
+        change, opt_state = optimizer.update(gradient, opt_state, network)
         network = eqx.apply_updates(network, change)
         average = optax.incremental_update(network, average, 1 - config.averaging)
-        return (network, state, average), None
+        return (network, opt_state, average), None
 
     def epoch(carry: tuple, key_epoch: Key[Array, ""]) -> tuple[tuple, TrainedClone]:
-        (network, state, average), _ = jax.lax.scan(
-            update, carry, jax.random.split(key_epoch, steps)
-        )
-        losses = _cross_entropy(average, data.views, data.actions)
+        carry, _ = jax.lax.scan(update, carry, jax.random.split(key_epoch, steps))
+        *_, average = carry
+        losses = _cross_entropy(average, data.features, data.actions)
         loss = jnp.where(left_out, losses, 0.0).sum() / jnp.maximum(left_out.sum(), 1)
-        return (network, state, average), TrainedClone(average, loss)
+        return carry, TrainedClone(average, loss)
 
-    begin = (network, optimiser.init(eqx.filter(network, eqx.is_array)), network)
+    begin = (network, optimizer.init(eqx.filter(network, eqx.is_array)), network)
     _, trained = jax.lax.scan(epoch, begin, jax.random.split(key_epochs, config.epochs))
     return trained
 
 
 def _loss(
     network: CloneNetwork,
-    views: Float[Array, "n 96"],
+    inputs: Float[Array, "n 96"],
     actions: Int[Array, " n"],
     dropout: float,
     key: Key[Array, ""],
 ) -> Float[Array, ""]:
-    return _cross_entropy(_thinned(network, dropout, key), views, actions).mean()
+    return _cross_entropy(_with_dropout(network, dropout, key), inputs, actions).mean()
 
 
 def _cross_entropy(
-    network: CloneNetwork, views: Float[Array, "n 96"], actions: Int[Array, " n"]
+    network: CloneNetwork, inputs: Float[Array, "n 96"], actions: Int[Array, " n"]
 ) -> Float[Array, " n"]:
-    return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(network)(views), actions)
+    return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(network)(inputs), actions)
 
 
-def _thinned(network: CloneNetwork, dropout: float, key: Key[Array, ""]) -> CloneNetwork:
-    """The network with a share of its hidden units at rest and the others that much louder (dropout).
+def _with_dropout(network: CloneNetwork, dropout: float, key: Key[Array, ""]) -> CloneNetwork:
+    """The network with a share of its hidden units dropped and the others that much louder.
 
-    The units rest for a whole mini-batch: one draw instead of one for every example.
+    The same units are dropped for a whole mini-batch: one draw instead of one for every example.
     """
     first, *others = network.weights
     keys = jax.random.split(key, len(others))
-    awake = [
-        jax.random.bernoulli(k, 1 - dropout, (len(w), 1)) for k, w in zip(keys, others, strict=True)
-    ]
-    thinned = tuple(
-        jnp.where(a, w / (1 - dropout), 0.0) for a, w in zip(awake, others, strict=True)
-    )
-    return eqx.tree_at(lambda tree: tree.weights, network, (first, *thinned))
+
+    def drop(key: Key[Array, ""], weight: Float[Array, "units outputs"]) -> Array:
+        kept = jax.random.bernoulli(key, 1 - dropout, (len(weight), 1))
+        return jnp.where(kept, weight / (1 - dropout), 0.0)
+
+    dropped = [drop(key, weight) for key, weight in zip(keys, others, strict=True)]
+    return eqx.tree_at(lambda tree: tree.weights, network, (first, *dropped))
 
 
-def _unscaled(network: CloneNetwork, scale: Scale) -> CloneNetwork:
-    """The network that does with the features themselves what the given one does with scaled ones."""
+def _unscaled(network: CloneNetwork, scale: FeatureScale) -> CloneNetwork:
+    """The network that does with plain features what the given one does with scaled ones."""
     weight = network.weights[0] / scale.deviation[:, None]
     bias = network.biases[0] - scale.mean @ weight
     return eqx.tree_at(lambda tree: (tree.weights[0], tree.biases[0]), network, (weight, bias))

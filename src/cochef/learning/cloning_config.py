@@ -1,9 +1,10 @@
-"""How people are cloned: settings that can be read without loading what learns."""
+"""Settings of behaviour cloning; can be read without loading JAX."""
 
 from dataclasses import dataclass
 
 from cochef.agents.network_config import check_hidden
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
+from cochef.validation import whole_number
 
 
 @dataclass(frozen=True)
@@ -11,29 +12,30 @@ class CloningConfig:
     """How people are cloned."""
 
     hidden: tuple[int, ...] = (64, 64)
+    """Sizes of the network's hidden layers."""
     learning_rate: float = 1e-3
     weight_decay: float = 0.1
-    dropout: float = 0.3  # share of the hidden units that rest in a training step
-    averaging: float = 0.999  # what the running average of the parameters keeps in a training step
+    dropout: float = 0.3
+    """Share of the hidden units that are dropped in a training step."""
+    averaging: float = 0.999
+    """Decay of the running average of the parameters, per training step."""
     batch: int = 128
     epochs: int = 80
-    folds: int = 5  # each is predicted by a network that was trained without it
-    stretch: int = 50  # steps that go to one fold together: neighbours are nearly the same
+    folds: int = 5
+    """Each fold is predicted by a network that was trained without it."""
+    stretch: int = 50
+    """Steps that go to one fold together: neighbouring steps are nearly the same."""
 
     def __post_init__(self) -> None:
-        """Complain about settings that nothing can be learned with."""
+        """Refuse settings that nothing can be learned with."""
         for name, least in {"batch": 1, "epochs": 1, "folds": 2, "stretch": 1}.items():
-            if getattr(self, name) < least:
-                raise InputError(
-                    f"{name} is {getattr(self, name)}; it takes a whole number from {least}"
-                )
+            whole_number(getattr(self, name), name, least)
         if not 0 < self.learning_rate < 1:
             raise InputError(
-                f"learning_rate is {self.learning_rate}; it takes a number between 0 and 1"
+                f"learning_rate is {shown(self.learning_rate)}; it takes a number between 0 and 1"
             )
         for name in ("weight_decay", "dropout", "averaging"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(
-                    f"{name} is {getattr(self, name)}; it takes a number from 0 to below 1"
-                )
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise InputError(f"{name} is {shown(value)}; it takes a number from 0 to below 1")
         check_hidden(self.hidden)

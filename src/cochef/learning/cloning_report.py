@@ -11,7 +11,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Estimate:
+class BootstrapEstimate:
     """A share and its 95% interval, by a bootstrap over stretches."""
 
     value: float
@@ -21,33 +21,41 @@ class Estimate:
 
 @dataclass(frozen=True)
 class CloningReport:
-    """How well the people of one kitchen and split are predicted, in stretches that were not trained on."""
+    """How well the people of a layout and split are predicted, in stretches not trained on."""
 
     layout: str
     split: str
     examples: int
     epoch: int
-    accuracy: float  # the likeliest action is what the person did
+    accuracy: float
+    """How often the likeliest action is what the person did."""
     accuracy_of_folds: tuple[float, ...]
-    majority: float  # always doing what people did most often, which is to stay
+    majority: float
+    """The accuracy of always doing what people did most often, which is to stay."""
     random: float
-    gain: Estimate  # accuracy over majority
-    balanced_accuracy: (
-        Estimate  # of each action the share that was predicted, averaged; the majority has 1/6
-    )
-    weighed_accuracy: (
-        Estimate  # the same, for the action that is likeliest compared with how common it is
-    )
-    acting_accuracy: float  # where people did something: the likeliest action other than to stay
+    gain: BootstrapEstimate
+    """Accuracy over majority."""
+    balanced_accuracy: BootstrapEstimate
+    """The share predicted of each action, averaged over actions; the majority has 1/6."""
+    weighed_accuracy: BootstrapEstimate
+    """The same, for the action that is likeliest compared with how common it is."""
+    acting_accuracy: float
+    """Where people did something: how often it is the likeliest action other than to stay."""
     acting_majority: float
-    loss: float  # cross entropy, in nats
-    marginal_loss: float  # of knowing only how often people do what
-    training_accuracy: float  # of the clone that is kept, on all stretches: it was trained on them
+    loss: float
+    """Cross entropy, in nats."""
+    marginal_loss: float
+    """The loss of knowing only how often people do what."""
+    training_accuracy: float
+    """The accuracy of the clone that is kept, on all stretches: it was trained on them."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What people did, and the log-odds of it by networks that did not see it and by the clone that is kept."""
+    """What people did, and the logits of networks that were not trained on it.
+
+    `logits_of_kept` are those of the clone that is kept, which was.
+    """
 
     logits: np.ndarray
     logits_of_kept: np.ndarray
@@ -66,9 +74,9 @@ def summarise(layout: str, split: str, epoch: int, found: Predictions) -> Clonin
     acting = np.where(np.arange(len(Action)) == Action.STAY, -np.inf, found.logits).argmax(axis=1)
     normaliser = np.logaddexp.reduce(found.logits, axis=1)
     most = int(often.argmax())
-    total, correct, weighed = (
-        _resampled(found, counted) for counted in (np.ones_like(right), right, weighed_right)
-    )
+    total = _resampled(found, np.ones_like(right))
+    correct = _resampled(found, right)
+    weighed = _resampled(found, weighed_right)
     return CloningReport(
         layout=layout,
         split=split,
@@ -92,7 +100,10 @@ def summarise(layout: str, split: str, epoch: int, found: Predictions) -> Clonin
 
 
 def _resampled(found: Predictions, counted: np.ndarray) -> np.ndarray:
-    """Counted examples by action [1 + resamples, actions]: of all stretches, then of stretches drawn with return."""
+    """Counted examples by action: [1 + resamples, actions].
+
+    The first row is of all stretches, the others of stretches drawn with replacement.
+    """
     stretches = found.stretches.max() + 1
     by_stretch = np.zeros((stretches, len(Action)))
     np.add.at(by_stretch, (found.stretches, found.actions), counted)
@@ -102,7 +113,7 @@ def _resampled(found: Predictions, counted: np.ndarray) -> np.ndarray:
     return np.concatenate([by_stretch.sum(axis=0, keepdims=True), draws @ by_stretch])
 
 
-def _estimate(values: np.ndarray) -> Estimate:
+def _estimate(values: np.ndarray) -> BootstrapEstimate:
     """The first value, with the interval of the others."""
     low, high = np.quantile(values[1:], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return Estimate(float(values[0]), float(low), float(high))
+    return BootstrapEstimate(float(values[0]), float(low), float(high))

@@ -1,29 +1,28 @@
-"""What a seat wants: rewards as weights of events, and the sets that hidden rewards are drawn from.
+"""Reward configuration: shaping by event, and the sets that hidden rewards are drawn from.
 
-RewardConfig are TOML files; those of the paper ship with the package, and users write their own:
+They are TOML files; those of the paper ship with the package, and users write their own:
 
-    [hidden]                                   # the sets C_j from which a biased chef's weights are drawn
+    description = "mine"                       # for readers; optional
+    adaptive_shaping_end = 0.5                 # the share of the shaped reward that is left at the
+                                               # end of the second stage; 0 if not given
+
+    [hidden]                                   # the sets C_j that hidden weights are drawn from
     pickup_onion_from_dispenser = [-10, 0, 10]
     order = [0, 1]                             # the weight of the task reward
 
-    [shaping]                                  # what helps learning, by event
+    [shaping]                                  # the shaped reward, by event
     soup_pickup = 5
 
-    [adaptive_shaping]                         # the same in the second stage; optional
+    [adaptive_shaping]                         # that of the second stage; as in the first if absent
     soup_pickup = 5
-
-    [adaptive_share]                           # of the helping reward at the end of the second stage; optional
-    end = 0.5
 """
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,30 +31,34 @@ from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
+from cochef.validation import number, table
 
 ORDER = "order"
 MAX_WEIGHT = 1_000.0
 MAX_FILE_BYTES = 64 * 1024
 
-Weights = Mapping[Event, float]
+EventWeights = Mapping[Event, float]
 
 _EVENTS = {event.label: event for event in Event}
-_TABLES = ("hidden", "shaping", "adaptive_shaping")
-_SHARE = "adaptive_share"
+_HIDDEN = "hidden"
+_SHAPING = "shaping"
+_ADAPTIVE_SHAPING = "adaptive_shaping"
+_ADAPTIVE_SHAPING_END = "adaptive_shaping_end"
+_KEYS = (_HIDDEN, _SHAPING, _ADAPTIVE_SHAPING, _ADAPTIVE_SHAPING_END, "description")
 
 
 @dataclass(frozen=True)
 class RewardConfig:
-    """What is rewarded in a kitchen besides its orders."""
+    """What is rewarded in a layout besides its orders."""
 
     hidden: Mapping[str, tuple[float, ...]]  # by event label, or "order"
-    shaping: Weights
-    adaptive_shaping: Weights
-    adaptive_end: float = 0.0  # the share of the helping reward at the end of the second stage
+    shaping: EventWeights
+    adaptive_shaping: EventWeights
+    adaptive_shaping_end: float = 0.0  # share of it that is left at the end of the second stage
 
 
 def shipped(layout: Layout) -> RewardConfig:
-    """The paper's rewards for a kitchen, or those of the paper's kitchen most like it."""
+    """The paper's rewards for a layout, or those of the paper's layout most like it."""
     if layouts.is_shipped(layout, "distant_tomato"):
         return _shipped("distant_tomato")
     tomatoes = any(order.contents[1] for order in layout.orders)
@@ -80,58 +83,40 @@ def read(path: Path) -> RewardConfig:
 def parse(text: str, source: str) -> RewardConfig:
     """The rewards in a text."""
     try:
-        tables = tomllib.loads(text)
+        content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{source}: not TOML ({error})") from None
-    tables.pop("about", None)
-    share = _end(tables.pop(_SHARE, {"end": 0.0}), source)
-    unknown = sorted(tables.keys() - set(_TABLES))
+    unknown = sorted(content.keys() - set(_KEYS))
     if unknown:
-        raise InputError(
-            f"{source}: unknown table {shown(unknown[0])}; allowed: {', '.join((*_TABLES, _SHARE))}"
-        )
-    hidden, shaping, adaptive = (_table(tables.get(name, {}), name, source) for name in _TABLES)
-    first = _weights(shaping, f"{source}: shaping")
-    second = (
-        _weights(adaptive, f"{source}: adaptive_shaping") if "adaptive_shaping" in tables else first
-    )
+        raise InputError(f"{source}: unknown key {shown(unknown[0])}; allowed: {', '.join(_KEYS)}")
+    hidden = table(content.get(_HIDDEN, {}), f"{source}: {_HIDDEN}", "events")
+    shaping = _weights(content.get(_SHAPING, {}), f"{source}: {_SHAPING}")
+    adaptive_shaping = shaping
+    if _ADAPTIVE_SHAPING in content:
+        adaptive_shaping = _weights(content[_ADAPTIVE_SHAPING], f"{source}: {_ADAPTIVE_SHAPING}")
+    end = content.get(_ADAPTIVE_SHAPING_END, 0.0)
     return RewardConfig(
-        {name: _choices(name, entry, source) for name, entry in hidden.items()},
-        first,
-        second,
-        share,
+        hidden={name: _choices(name, entry, source) for name, entry in hidden.items()},
+        shaping=shaping,
+        adaptive_shaping=adaptive_shaping,
+        adaptive_shaping_end=number(end, f"{source}: {_ADAPTIVE_SHAPING_END}", 0, 1),
     )
 
 
-def _end(entry: object, source: str) -> float:
-    if not isinstance(entry, dict) or entry.keys() != {"end"}:
-        raise InputError(f"{source}: {_SHARE} is {shown(entry)}; it takes a table with end")
-    end = _number(entry["end"], f"{source}: {_SHARE}: end")
-    if not 0 <= end <= 1:
-        raise InputError(f"{source}: {_SHARE}: end is {shown(end)}; it takes a number from 0 to 1")
-    return end
-
-
-def _table(entry: object, name: str, source: str) -> Mapping[str, Any]:
-    if not isinstance(entry, dict):
-        raise InputError(f"{source}: {name} is {shown(entry)}; it takes a table of events")
-    return entry
-
-
-def _weights(table: Mapping[str, Any], where: str) -> Weights:
-    return {
-        _event(name, where): _number(weight, f"{where}: {name}") for name, weight in table.items()
-    }
+def _weights(entry: object, where: str) -> EventWeights:
+    rows = table(entry, where, "events").items()
+    return {_event(name, where): _weight(weight, f"{where}: {name}") for name, weight in rows}
 
 
 def _choices(name: str, entry: object, source: str) -> tuple[float, ...]:
+    where = f"{source}: {_HIDDEN}"
     if name != ORDER:
-        _event(name, f"{source}: hidden")
+        _event(name, where)
     if not isinstance(entry, list) or not entry:
         raise InputError(
-            f"{source}: hidden: {name} is {shown(entry)}; it takes a list of weights to draw from"
+            f"{where}: {name} is {shown(entry)}; it takes a list of weights to draw from"
         )
-    return tuple(_number(weight, f"{source}: hidden: {name}") for weight in entry)
+    return tuple(_weight(weight, f"{where}: {name}") for weight in entry)
 
 
 def _event(name: str, where: str) -> Event:
@@ -140,16 +125,10 @@ def _event(name: str, where: str) -> Event:
     return _EVENTS[name]
 
 
-def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InputError(f"{where} is {shown(value)}; it takes a number")
-    if abs(value) > MAX_WEIGHT:
-        raise InputError(
-            f"{where} is {shown(value)}; it takes a number from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
-        )
-    return float(value)
+def _weight(value: object, where: str) -> float:
+    return number(value, where, -MAX_WEIGHT, MAX_WEIGHT)
 
 
-def as_vector(weights: Weights) -> np.ndarray:
+def as_vector(weights: EventWeights) -> np.ndarray:
     """Weights in the order of the events."""
     return np.array([weights.get(event, 0.0) for event in Event], np.float32)
