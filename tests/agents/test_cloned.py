@@ -19,7 +19,13 @@ from cochef.randomness import fast
 from cochef.rollout import play_episodes
 
 ROOM = layouts.get("cramped_room")
-PLAYED = ("asymmetric_advantages", "coordination_ring", "counter_circuit", "cramped_room", "forced_coordination")
+PLAYED = (
+    "asymmetric_advantages",
+    "coordination_ring",
+    "counter_circuit",
+    "cramped_room",
+    "forced_coordination",
+)
 DOCS = Path(__file__).parents[2] / "docs" / "partners.md"
 N, S, E, W, STAY, USE = Action
 HERE, TURNED, ELSEWHERE = (
@@ -31,7 +37,9 @@ HERE, TURNED, ELSEWHERE = (
 def wishing(log_odds):
     """A network that wants the same whatever it sees."""
     blank = jax.tree.map(jnp.zeros_like, cloned.CloneNetwork((4,), jax.random.key(0)))
-    return eqx.tree_at(lambda network: network.biases[-1], blank, jnp.asarray(log_odds, jnp.float32))
+    return eqx.tree_at(
+        lambda network: network.biases[-1], blank, jnp.asarray(log_odds, jnp.float32)
+    )
 
 
 @jax.jit
@@ -81,8 +89,12 @@ def test_a_clone_ships_for_every_kitchen_that_people_played(kind):
 
 
 @pytest.mark.parametrize("name", PLAYED)
-@pytest.mark.parametrize(("kind", "split"), [("human-proxy", Split.TEST), ("human-clone", Split.TRAIN)])
-def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_baselines(kind, split, name):
+@pytest.mark.parametrize(
+    ("kind", "split"), [("human-proxy", Split.TEST), ("human-clone", Split.TRAIN)]
+)
+def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_baselines(
+    kind, split, name
+):
     card, _ = storage.read(shipped.path(kind, name))
     report, config = card.metadata["report"], card.metadata["config"]
     assert (report["layout"], report["split"]) == (name, split.value)
@@ -91,8 +103,13 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
     assert report["acting_accuracy"] > 2 * report["acting_majority"]
     assert report["accuracy"] > 3 * report["random"]
     assert report["loss"] < report["marginal_loss"] - 0.2
-    assert min(report["balanced_accuracy"]["low"], report["weighed_accuracy"]["low"]) > report["random"]
-    gain = "{value:+.1f} [{low:+.1f}, {high:+.1f}]".format_map({k: 100 * v for k, v in report["gain"].items()})
+    assert (
+        min(report["balanced_accuracy"]["low"], report["weighed_accuracy"]["low"])
+        > report["random"]
+    )
+    gain = "{value:+.1f} [{low:+.1f}, {high:+.1f}]".format_map(
+        {k: 100 * v for k, v in report["gain"].items()}
+    )
     balanced = (report[key]["value"] for key in ("balanced_accuracy", "weighed_accuracy"))
     acting = (report["acting_accuracy"], report["acting_majority"])
     row = (
@@ -107,8 +124,14 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
     layout = layouts.get(name)
-    tally = jax.device_get(play_episodes(layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)))
-    (documented, error), *_ = re.findall(rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M)
+    tally = jax.device_get(
+        play_episodes(
+            layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)
+        )
+    )
+    (documented, error), *_ = re.findall(
+        rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M
+    )
     own_error = tally.score.std() / np.sqrt(400)
     print(f"{name}: {tally.score.mean():.1f} ± {own_error:.1f}, documented {documented}")
     assert abs(tally.score.mean() - float(documented)) < 4 * np.hypot(own_error, float(error))

@@ -76,10 +76,16 @@ def test_greedy_reaches_the_networks(agent_file):
         ("@noise=1", "unknown agent ''; known: "),
         ("script:nobody", "unknown script 'nobody'; known: onion_placement, "),
         ("script:tomato_everywhere", "script 'tomato_everywhere' makes no sense in cramped_room"),
-        ("human-proxy:nowhere", "no human-proxy for 'nowhere' ships; there are: asymmetric_advantages, "),
+        (
+            "human-proxy:nowhere",
+            "no human-proxy for 'nowhere' ships; there are: asymmetric_advantages, ",
+        ),
         ("human-clone", "write human-clone:LAYOUT; there are: asymmetric_advantages, "),
         ("human-clone:many_orders", "no human-clone for 'many_orders' ships; there are: "),
-        ("human-proxy:coordination_ring", "this agent was made for coordination_ring, not for cramped_room"),
+        (
+            "human-proxy:coordination_ring",
+            "this agent was made for coordination_ring, not for cramped_room",
+        ),
         ("stay@speed=3", "unknown change 'speed=3' of an agent; allowed: noise=0..1, idle=0..100"),
         ("stay@", "unknown change '' of an agent; allowed: "),
         ("stay@noise", "noise is ''; it takes a number from 0 to 1"),
@@ -94,8 +100,14 @@ def test_greedy_reaches_the_networks(agent_file):
         ("many*stay+1*random", "a weight is 'many'; it takes a number from 1e-06 to 1e+06"),
         ("0*stay+1*random", "a weight is '0'; it takes a number from "),
         ("1*2*stay", "unknown agent '2*stay'"),
-        ("missing.safetensors", "missing.safetensors: cannot be read \\(No such file or directory\\)"),
-        ("\0.safetensors", "cannot be read \\(embedded null byte\\); give the path of an agent file"),
+        (
+            "missing.safetensors",
+            "missing.safetensors: cannot be read \\(No such file or directory\\)",
+        ),
+        (
+            "\0.safetensors",
+            "cannot be read \\(embedded null byte\\); give the path of an agent file",
+        ),
         ("x" * 5_000, "unknown agent 'xxxx"),
         ("x" * 5_000 + ".safetensors", "cannot be read \\(File name too long\\)"),
     ],
@@ -112,8 +124,35 @@ def test_a_directory_is_no_agent(tmp_path):
 
 def test_any_text_is_an_agent_or_an_error():
     chance = random.Random(0)
-    parts = ["random", "stay", "script:", "delivery", "human-proxy:", "cramped_room", "@", "noise=", "idle=", ",", "+"]
-    parts += ["*", "0.5", "1", "-", ".safetensors", "/", "..", "=", ";", " ", "\0", "\n", "é", "9" * 400]
+    parts = [
+        "random",
+        "stay",
+        "script:",
+        "delivery",
+        "human-proxy:",
+        "cramped_room",
+        "@",
+        "noise=",
+        "idle=",
+        ",",
+        "+",
+    ]
+    parts += [
+        "*",
+        "0.5",
+        "1",
+        "-",
+        ".safetensors",
+        "/",
+        "..",
+        "=",
+        ";",
+        " ",
+        "\0",
+        "\n",
+        "é",
+        "9" * 400,
+    ]
     for _ in range(2_000):
         name = "".join(chance.choices(parts, k=chance.randrange(1, 8)))
         try:

@@ -30,7 +30,10 @@ def member(name, number=0):
 
 @pytest.fixture
 def made(tmp_path):
-    entries = [(member(f"mep-{number:02}", number), policy(tmp_path / "agent", number)) for number in range(3)]
+    entries = [
+        (member(f"mep-{number:02}", number), policy(tmp_path / "agent", number))
+        for number in range(3)
+    ]
     return pool.write(tmp_path / "pool", LAYOUT, entries)
 
 
@@ -56,13 +59,18 @@ def test_pools_are_merged_and_names_stay_different(made, tmp_path):
 
 def test_pools_of_different_kitchens_are_not_merged(made, tmp_path):
     ring = layouts.get("coordination_ring")
-    other = pool.write(tmp_path / "ring", ring, [(member("x"), policy(tmp_path / "a", 0, layout=ring))])
+    other = pool.write(
+        tmp_path / "ring", ring, [(member("x"), policy(tmp_path / "a", 0, layout=ring))]
+    )
     with pytest.raises(InputError, match="cramped_room, coordination_ring"):
         pool.merge(tmp_path / "both", [made, other])
 
 
 def test_policies_of_another_form_cannot_be_stacked(tmp_path):
-    entries = [(member("a"), policy(tmp_path / "a", 0)), (member("b"), policy(tmp_path / "b", 0, NetworkConfig()))]
+    entries = [
+        (member("a"), policy(tmp_path / "a", 0)),
+        (member("b"), policy(tmp_path / "b", 0, NetworkConfig())),
+    ]
     files = pool.write(tmp_path / "pool", LAYOUT, entries)
     with pytest.raises(InputError, match="another form than that of a"):
         files.networks()
@@ -91,7 +99,10 @@ def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
         (lambda table: table.update(members=[{"name": "x"}]), "it takes a table with name"),
         (lambda table: table["members"][0].update(name="../x"), "name is '../x'"),
         (lambda table: table["members"][0].update(task_return="much"), "task_return is 'much'"),
-        (lambda table: table["members"][0].update(events={"delivery": None}), "events.delivery is None"),
+        (
+            lambda table: table["members"][0].update(events={"delivery": None}),
+            "events.delivery is None",
+        ),
         (lambda table: table["members"][0].update(member=1.5), "member is 1.5"),
         (lambda table: table.update(fingerprint="0"), "another kitchen"),
         (lambda table: table.update(layout="nowhere"), "nowhere"),

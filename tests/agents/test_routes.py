@@ -7,7 +7,13 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import Direction
 from cochef.kitchen.navigation import NO_WAY, THERE, UNREACHABLE, routes
 
-KITCHENS = ("asymmetric_advantages", "blocked_corridor", "coordination_ring", "cramped_room", "distant_tomato")
+KITCHENS = (
+    "asymmetric_advantages",
+    "blocked_corridor",
+    "coordination_ring",
+    "cramped_room",
+    "distant_tomato",
+)
 
 
 def search(layout, start, blocked, allowed):

@@ -50,7 +50,9 @@ class Comparison:
     error: float
 
     def within(self, errors):
-        return abs(self.ours - self.theirs) <= max(0.05 * abs(self.theirs), errors * self.error) + 1e-6
+        return (
+            abs(self.ours - self.theirs) <= max(0.05 * abs(self.theirs), errors * self.error) + 1e-6
+        )
 
     @property
     def by_chance_alone(self):
@@ -74,7 +76,9 @@ def play(name, figures, episodes):
 
 def compare(what, ours, theirs, episodes, rare=False):
     variance = max(ours.var(ddof=1), theirs) if rare else ours.var(ddof=1)
-    return Comparison(what, ours.mean(), theirs, np.sqrt(variance / episodes + variance / len(ours)))
+    return Comparison(
+        what, ours.mean(), theirs, np.sqrt(variance / episodes + variance / len(ours))
+    )
 
 
 def compare_pair(name, figure, scores, events):
@@ -89,7 +93,9 @@ def compare_pair(name, figure, scores, events):
             theirs = figure["events_mean"].get(key, 0.0)
             # A few lucky episodes say little about how much a rare event varies: at least as a Poisson count does.
             ours = events[:, seat, event]
-            counts.append(compare(f"{where} {key}", ours, theirs, figure["episodes"], rare=theirs < 1))
+            counts.append(
+                compare(f"{where} {key}", ours, theirs, figure["episodes"], rare=theirs < 1)
+            )
     return score, counts
 
 
@@ -104,7 +110,9 @@ def check(chosen, episodes):
             counts += of_events
     beyond = [comparison for comparison in counts if not comparison.within(3)]
     uncertain = sum(comparison.by_chance_alone for comparison in counts)
-    print(f"\n{len(counts)} event counts, {uncertain} of them uncertain by more than 5%; beyond 3 standard errors:")
+    print(
+        f"\n{len(counts)} event counts, {uncertain} of them uncertain by more than 5%; beyond 3 standard errors:"
+    )
     print(*beyond, sep="\n")
     assert all(comparison.within(SURE) for comparison in counts)
     assert stats.binom.sf(len(beyond) - 1, uncertain, BY_CHANCE) > 0.01
@@ -112,7 +120,10 @@ def check(chosen, episodes):
 
 def test_scripts_that_score_do_so_as_the_reference_does_in_two_kitchens():
     names = ("asymmetric_advantages", "cramped_room")
-    check({name: [figure for figure in FIGURES[name] if figure["score_std"]] for name in names}, episodes=200)
+    check(
+        {name: [figure for figure in FIGURES[name] if figure["score_std"]] for name in names},
+        episodes=200,
+    )
 
 
 @pytest.mark.long

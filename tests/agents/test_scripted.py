@@ -38,7 +38,9 @@ def _draws(agent, states, seat, key):
             action, carry = agent.act(inputs[0], seat, carry, inputs[1])
             return carry, action
 
-        return jax.lax.scan(tick, agent.begin(key_begin), (states, jax.random.split(key_act, STEPS)))[1]
+        return jax.lax.scan(
+            tick, agent.begin(key_begin), (states, jax.random.split(key_act, STEPS))
+        )[1]
 
     return jax.vmap(one)(jax.random.split(key, DRAWS))
 
@@ -65,7 +67,10 @@ def test_asking_for_tomatoes_in_an_onion_kitchen_is_an_error_that_lists_what_mak
 
 
 def test_an_unknown_script_is_an_error_that_lists_the_known_ones():
-    with pytest.raises(InputError, match="unknown script 'onions'; known: onion_placement, tomato_placement, delivery"):
+    with pytest.raises(
+        InputError,
+        match="unknown script 'onions'; known: onion_placement, tomato_placement, delivery",
+    ):
         script("onions", ROOM)
 
 
@@ -75,7 +80,9 @@ def test_scripts_apply_where_their_items_are_and_the_middle_counter_only_in_coun
     found, tomatoes = names_for(layout), any("T" in row for row in layout.rows)
     assert ("onion_to_middle_counter" in found) == (name == "counter_circuit")
     assert {"onion_placement", "delivery", "onion_everywhere", "dish_everywhere"} <= set(found)
-    assert ("onion_placement_and_delivery" in found) == (layout.cooking is Cooking.AUTOMATIC)  # no script lights a pot
+    assert ("onion_placement_and_delivery" in found) == (
+        layout.cooking is Cooking.AUTOMATIC
+    )  # no script lights a pot
     assert tomatoes == any("tomato" in script_name for script_name in found)
     assert set(found) <= set(SCRIPTS)
 
@@ -86,7 +93,9 @@ def test_a_goal_is_drawn_uniformly_and_used_when_faced():
 
 
 def test_a_goal_is_kept_while_it_is_valid():
-    between, there = (situation(ROOM, chef, CORNER) for chef in ((2, 1, "N", None), (1, 1, "W", None)))
+    between, there = (
+        situation(ROOM, chef, CORNER) for chef in ((2, 1, "N", None), (1, 1, "W", None))
+    )
     actions = draws("onion_placement", ROOM, between, there)
     goes_west = actions[:, 0] == W
     assert_chances(actions[:, 0], {W: 1 / 2, E: 1 / 2})
@@ -139,7 +148,8 @@ def test_with_nothing_to_go_to_it_walks_to_a_random_floor_cell_drawn_anew_at_eve
 
 def test_a_soup_goes_to_the_nearest_serving_tile():
     layout = layouts.parse(
-        "grid = '''\nXXXPOXX\nS1   2S\nXXDXXXX\n'''\n[orders]\nooo = { value = 20, time = 20 }", "two_hatches"
+        "grid = '''\nXXXPOXX\nS1   2S\nXXDXXXX\n'''\n[orders]\nooo = { value = 20, time = 20 }",
+        "two_hatches",
     )
     nearer_west = situation(layout, (2, 1, "N", "soup:ooo"), (4, 1, "N", None))
     assert_chances(draws("delivery", layout, nearer_west)[:, 0], {W: 1})
@@ -155,18 +165,25 @@ def test_a_chef_that_cannot_reach_a_serving_tile_steps_anywhere():
 def test_the_wrong_item_is_first_put_down_on_a_random_tile_that_takes_it():
     onion = situation(ROOM, (2, 1, "N", "onion"), CORNER, [[2, 0, "o", -1]])
     # An onion may go into the pot in front, or onto one of four counters: two to the west, two on other ways.
-    assert (draws("delivery", ROOM, onion)[:, 0] == INTERACT).mean() == pytest.approx(1 / 5, abs=0.04)
+    assert (draws("delivery", ROOM, onion)[:, 0] == INTERACT).mean() == pytest.approx(
+        1 / 5, abs=0.04
+    )
     dish = situation(ROOM, (2, 1, "N", "dish"), CORNER, [READY])
     assert (draws("onion_placement", ROOM, dish)[:, 0] != INTERACT).all()
     counter = situation(ROOM, (2, 2, "S", "dish"), CORNER, [READY])
-    assert (draws("onion_placement", ROOM, counter)[:, 0] == INTERACT).mean() == pytest.approx(1 / 4, abs=0.05)
+    assert (draws("onion_placement", ROOM, counter)[:, 0] == INTERACT).mean() == pytest.approx(
+        1 / 4, abs=0.05
+    )
 
 
 def test_who_places_and_delivers_does_what_can_be_done():
     before_dishes = situation(ROOM, (1, 2, "S", None), CORNER, [COOKING])
     assert_chances(draws("onion_placement_and_delivery", ROOM, before_dishes)[:, 0], {INTERACT: 1})
     before_onions = situation(ROOM, (1, 1, "W", None), CORNER, [[2, 0, "oo", -1]])
-    assert_chances(draws("onion_placement_and_delivery", ROOM, before_onions)[:, 0], {INTERACT: 1 / 2, E: 1 / 2})
+    assert_chances(
+        draws("onion_placement_and_delivery", ROOM, before_onions)[:, 0],
+        {INTERACT: 1 / 2, E: 1 / 2},
+    )
 
 
 def test_who_places_and_delivers_draws_either_when_both_can_be_done():
@@ -190,12 +207,21 @@ def test_onions_for_the_middle_counter_are_carried_in_the_lower_rows_only():
     layout = layouts.get("counter_circuit")
     # The other chef is in the way below, so everything but (2, 2), which is taken, would need the upper way round.
     state = situation(layout, (1, 3, "N", "onion"), (2, 3, "N", None), counters=[[2, 2, "onion"]])
-    assert_chances(draws("onion_to_middle_counter", layout, state)[:, 0], {N: 5 / 8, S: 1 / 8, E: 1 / 8, W: 1 / 8})
-    free = situation(layout, (4, 3, "N", "onion"), (4, 1, "N", None), counters=[[2, 2, "onion"], [3, 2, "dish"]])
-    assert_chances(draws("onion_to_middle_counter", layout, free)[:, 0], {INTERACT: 1 / 2, E: 1 / 2})
+    assert_chances(
+        draws("onion_to_middle_counter", layout, state)[:, 0],
+        {N: 5 / 8, S: 1 / 8, E: 1 / 8, W: 1 / 8},
+    )
+    free = situation(
+        layout, (4, 3, "N", "onion"), (4, 1, "N", None), counters=[[2, 2, "onion"], [3, 2, "dish"]]
+    )
+    assert_chances(
+        draws("onion_to_middle_counter", layout, free)[:, 0], {INTERACT: 1 / 2, E: 1 / 2}
+    )
 
 
 def test_the_seat_does_not_matter():
     for seat in (0, 1):
         state = situation(ROOM, (1, 1, "W", None), CORNER, seat=seat)
-        assert_chances(draws("onion_placement", ROOM, state, seat=seat)[:, 0], {INTERACT: 1 / 2, E: 1 / 2})
+        assert_chances(
+            draws("onion_placement", ROOM, state, seat=seat)[:, 0], {INTERACT: 1 / 2, E: 1 / 2}
+        )

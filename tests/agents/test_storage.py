@@ -59,8 +59,17 @@ def test_a_saved_agent_comes_back_the_same_with_its_card(path, network):
 
 
 def test_the_file_is_as_the_documentation_says(path, tensors):
-    assert parts(path.read_bytes()) == parts(sealed(json.dumps(vars(CARD), sort_keys=True), tensors))
-    assert sorted(tensors) == ["biases.0", "biases.1", "biases.2", "weights.0", "weights.1", "weights.2"]
+    assert parts(path.read_bytes()) == parts(
+        sealed(json.dumps(vars(CARD), sort_keys=True), tensors)
+    )
+    assert sorted(tensors) == [
+        "biases.0",
+        "biases.1",
+        "biases.2",
+        "weights.0",
+        "weights.1",
+        "weights.2",
+    ]
 
 
 def test_saving_again_replaces_the_file_and_leaves_nothing_else_behind(path, network):
@@ -78,13 +87,18 @@ def test_a_place_that_cannot_be_written_to_is_an_error_and_leaves_nothing_behind
 
 
 def test_an_agent_does_not_play_in_another_kitchen(path):
-    with pytest.raises(InputError, match=r"agent\.safetensors: this agent was made for cramped_room, not for many_ord"):
+    with pytest.raises(
+        InputError,
+        match=r"agent\.safetensors: this agent was made for cramped_room, not for many_ord",
+    ):
         load(str(path), layouts.get("many_orders"))
 
 
 def test_an_agent_does_not_play_in_another_kitchen_of_the_same_name(path):
     namesake = dataclasses.replace(ROOM, rows=("XXPXX", "O   O", "X   X", "XSXDX"))
-    with pytest.raises(InputError, match="made for another kitchen called cramped_room, not for cramped_room"):
+    with pytest.raises(
+        InputError, match="made for another kitchen called cramped_room, not for cramped_room"
+    ):
         load(str(path), namesake)
 
 
@@ -97,22 +111,48 @@ def test_an_agent_plays_in_its_kitchen_under_another_name_and_for_another_time(p
     ("change", "complaint"),
     [
         (lambda t: t.pop("biases.1"), "array 'biases.1' is missing for its configuration"),
-        (lambda t: t.update(other=np.zeros(3, np.float32)), "array 'other' is unknown for its configuration"),
-        (lambda t: t.update({"bias.0": t.pop("biases.0")}), "array 'bias.0' is unknown for its configuration"),
+        (
+            lambda t: t.update(other=np.zeros(3, np.float32)),
+            "array 'other' is unknown for its configuration",
+        ),
+        (
+            lambda t: t.update({"bias.0": t.pop("biases.0")}),
+            "array 'bias.0' is unknown for its configuration",
+        ),
         (
             lambda t: t.update({"biases.0": np.zeros(6, np.float32)}),
             r"'biases.0' is float32\[6\]; it takes float32\[5",
         ),
-        (lambda t: t.update({"biases.0": np.zeros(5, np.int32)}), r"'biases.0' is int32\[5\]; it takes float32\[5\]"),
-        (lambda t: t.update({"weights.0": t["weights.0"].T}), r"'weights.0' is float32\[5, 96\]; it takes"),
-        (lambda t: t.update({"biases.2": np.full(6, np.nan, np.float32)}), "'biases.2' holds a number that is not fin"),
-        (lambda t: t.update({"biases.2": np.full(6, np.inf, np.float32)}), "'biases.2' holds a number that is not fin"),
-        (lambda t: t.update({"biases.2": np.zeros(6, np.float16)}), "not an agent file, or cut short"),
+        (
+            lambda t: t.update({"biases.0": np.zeros(5, np.int32)}),
+            r"'biases.0' is int32\[5\]; it takes float32\[5\]",
+        ),
+        (
+            lambda t: t.update({"weights.0": t["weights.0"].T}),
+            r"'weights.0' is float32\[5, 96\]; it takes",
+        ),
+        (
+            lambda t: t.update({"biases.2": np.full(6, np.nan, np.float32)}),
+            "'biases.2' holds a number that is not fin",
+        ),
+        (
+            lambda t: t.update({"biases.2": np.full(6, np.inf, np.float32)}),
+            "'biases.2' holds a number that is not fin",
+        ),
+        (
+            lambda t: t.update({"biases.2": np.zeros(6, np.float16)}),
+            "not an agent file, or cut short",
+        ),
         (dict.clear, "array 'biases.0' is missing"),
     ],
 )
-def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(tmp_path, tensors, change, complaint):
-    path, arrays = tmp_path / "odd.safetensors", {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(
+    tmp_path, tensors, change, complaint
+):
+    path, arrays = (
+        tmp_path / "odd.safetensors",
+        {name: np.ascontiguousarray(array) for name, array in tensors.items()},
+    )
     change(arrays)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     path.write_bytes(sealed(json.dumps(vars(CARD)), arrays))
@@ -123,19 +163,46 @@ def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(tmp_path, tens
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (json.dumps({**vars(CARD), "kind": "oracle"}), "unknown kind of agent 'oracle'; known: clone"),
+        (
+            json.dumps({**vars(CARD), "kind": "oracle"}),
+            "unknown kind of agent 'oracle'; known: clone",
+        ),
         (json.dumps({**vars(CARD), "kind": 7}), "kind in its card is 7; it takes text"),
         (json.dumps({**vars(CARD), "config": []}), r"config in its card is \[\]; it takes a table"),
-        (json.dumps({**vars(CARD), "metadata": "x"}), "metadata in its card is 'x'; it takes a table"),
+        (
+            json.dumps({**vars(CARD), "metadata": "x"}),
+            "metadata in its card is 'x'; it takes a table",
+        ),
         (json.dumps({**vars(CARD), "mood": "from the future"}), "its card is of another version"),
         (json.dumps({"kind": "clone"}), "its card is of another version, not with kind, layout"),
-        (json.dumps({**vars(CARD), "fingerprint": "0"}), "made for another kitchen called cramped_room"),
-        (json.dumps({**vars(CARD), "config": {}}), "hidden is None; it takes 1 to 8 layer sizes from 1 to 4096"),
-        (json.dumps({**vars(CARD), "config": {"hidden": []}}), r"hidden is \[\]; it takes 1 to 8 layer sizes"),
-        (json.dumps({**vars(CARD), "config": {"hidden": [5, True]}}), r"hidden is \[5, True\]; it takes"),
-        (json.dumps({**vars(CARD), "config": {"hidden": [5, 10**9]}}), r"hidden is \[5, 1000000000\]; it takes"),
-        (json.dumps({**vars(CARD), "config": {"hidden": [5] * 99_999}}), r"hidden is \[5, .*\.\.\.; it takes"),
-        (json.dumps({**vars(CARD), "config": {"hidden": [5]}}), "array 'biases.2' is unknown for its configuration"),
+        (
+            json.dumps({**vars(CARD), "fingerprint": "0"}),
+            "made for another kitchen called cramped_room",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {}}),
+            "hidden is None; it takes 1 to 8 layer sizes from 1 to 4096",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {"hidden": []}}),
+            r"hidden is \[\]; it takes 1 to 8 layer sizes",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {"hidden": [5, True]}}),
+            r"hidden is \[5, True\]; it takes",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {"hidden": [5, 10**9]}}),
+            r"hidden is \[5, 1000000000\]; it takes",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {"hidden": [5] * 99_999}}),
+            r"hidden is \[5, .*\.\.\.; it takes",
+        ),
+        (
+            json.dumps({**vars(CARD), "config": {"hidden": [5]}}),
+            "array 'biases.2' is unknown for its configuration",
+        ),
         ("[]", "its card is of another version"),
         ("null", "its card is of another version"),
         ("", "its card is not JSON"),
@@ -143,7 +210,9 @@ def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(tmp_path, tens
         ("9" * 100_000, "its card is not JSON"),
     ],
 )
-def test_a_card_that_does_not_fit_is_an_error_that_says_what_is_wrong(tmp_path, tensors, text, complaint):
+def test_a_card_that_does_not_fit_is_an_error_that_says_what_is_wrong(
+    tmp_path, tensors, text, complaint
+):
     path = tmp_path / "odd.safetensors"
     path.write_bytes(sealed(text, tensors))
     with pytest.raises(InputError, match=rf"odd\.safetensors: .*{complaint}") as caught:
@@ -170,7 +239,9 @@ def header_flipped(content, chance):
 
 def spliced(content, chance):
     start, stop = sorted(chance.choices(range(len(content)), k=2))
-    return content[:start] + chance.randbytes(chance.choice([0, 1, 40, stop - start])) + content[stop:]
+    return (
+        content[:start] + chance.randbytes(chance.choice([0, 1, 40, stop - start])) + content[stop:]
+    )
 
 
 def header_edited(content, chance):
@@ -188,7 +259,11 @@ def header_edited(content, chance):
 
 @pytest.mark.parametrize("damage", [truncated, bit_flipped, header_flipped, spliced, header_edited])
 def test_a_damaged_file_is_an_error_or_still_the_same_agent(path, damage):
-    content, whole, chance = path.read_bytes(), load(str(path), ROOM), random.Random(damage.__name__)
+    content, whole, chance = (
+        path.read_bytes(),
+        load(str(path), ROOM),
+        random.Random(damage.__name__),
+    )
     refused = 0
     for _ in range(400):
         path.write_bytes(damage(content, chance))
@@ -201,7 +276,14 @@ def test_a_damaged_file_is_an_error_or_still_the_same_agent(path, damage):
 
 
 def test_a_file_that_is_no_agent_is_an_error(tmp_path):
-    for content in (b"", b"\0" * 8, b"\xff" * 100, b"{}", b"\x02\0\0\0\0\0\0\0{}", b"\x02\0\0\0\0\0\0\0[]"):
+    for content in (
+        b"",
+        b"\0" * 8,
+        b"\xff" * 100,
+        b"{}",
+        b"\x02\0\0\0\0\0\0\0{}",
+        b"\x02\0\0\0\0\0\0\0[]",
+    ):
         path = tmp_path / "noise.safetensors"
         path.write_bytes(content)
         with pytest.raises(InputError, match="not an agent file, or cut short"):

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.evaluation.behaviours import OBSERVING, counts, own_share, self_cooking, self_delivery
+from cochef.evaluation.behaviours import BEHAVIOUR, counts, own_share, self_cooking, self_delivery
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.constants import Action
 from cochef.kitchen.dynamics import step
-from cochef.kitchen.episodes import counted_events
+from cochef.kitchen.events import Event, counted_events
+from cochef.kitchen.stepping import Transition
 from cochef.kitchen.text import from_json
-from cochef.rollout import Transition
 
 N, S, E, W, STAY, USE = Action
 RING = layouts.get("counter_circuit")
@@ -22,22 +22,31 @@ ORDERS = layouts.get("many_orders")
 
 
 @partial(jax.jit, static_argnames="layout")
-def _tick(layout, seen, state, actions):
+def _step(layout, measured, state, actions):
     after, outcome = step(layout, state, actions)
-    return after, OBSERVING.see(layout, seen, Transition(state, actions, outcome, after))
+    return after, BEHAVIOUR.update(layout, measured, Transition(state, actions, outcome, after))
 
 
 def observe(layout, chefs, joint_actions, pots=(), counters=()):
-    """What has been seen of the two chefs after these steps, as counted: columns of [seat]."""
-    data = {"chefs": [list(chef) for chef in chefs], "pots": [*pots], "counters": [*counters], "t": 0}
-    state, seen = from_json(layout, data), OBSERVING.begin(layout)
+    """The behaviours of the two chefs after these steps: columns of [seat]."""
+    data = {
+        "chefs": [list(chef) for chef in chefs],
+        "pots": [*pots],
+        "counters": [*counters],
+        "t": 0,
+    }
+    state = from_json(layout, data)
+    measured = BEHAVIOUR.begin(layout)
     for actions in joint_actions:
-        state, seen = _tick(layout, seen, state, jnp.array(actions, jnp.int32))
-    episodes = jax.tree.map(lambda leaf: np.asarray(leaf)[None], seen)
+        state, measured = _step(layout, measured, state, jnp.array(actions, jnp.int32))
+    episodes = jax.tree.map(lambda leaf: np.asarray(leaf)[None], measured)
     return {name: column[0].tolist() for name, column in counts(layout, episodes).items()}
 
 
-BELOW, ABOVE = (3, 3, "N", "onion"), (3, 1, "S", None)  # the middle counter (3, 2) lies between them
+BELOW, ABOVE = (
+    (3, 3, "N", "onion"),
+    (3, 1, "S", None),
+)  # the middle counter (3, 2) lies between them
 
 
 def test_an_onion_put_on_the_middle_counter_and_taken_by_the_other_is_handed_over():
@@ -54,7 +63,9 @@ def test_a_hand_over_within_one_step_counts():
 
 def test_the_giver_is_who_put_it_down():
     chefs = ((3, 3, "N", None), (3, 1, "S", "onion"))
-    seen = observe(RING, chefs, [(USE, USE), (USE, STAY)])  # seat 0 acts first and finds nothing in the first step
+    seen = observe(
+        RING, chefs, [(USE, USE), (USE, STAY)]
+    )  # seat 0 acts first and finds nothing in the first step
     assert seen["handed_over"] == [0, 1]
     assert seen["onions_passed_over_counter"] == [0, 1]
 
@@ -100,7 +111,9 @@ LEFT, RIGHT = (1, 4, "E", "tomato"), (3, 4, "W", "onion")  # at the same pot (2,
         ("tt", (USE, USE), [1, 0], [0, 0]),  # seat 1 finds the pot full
     ],
 )
-def test_a_placement_is_judged_when_the_pot_was_begun_with_tomatoes_only(contents, actions, correct, wrong):
+def test_a_placement_is_judged_when_the_pot_was_begun_with_tomatoes_only(
+    contents, actions, correct, wrong
+):
     pots = [[2, 4, contents, -1]] if contents else []
     seen = observe(TOMATOES, (LEFT, RIGHT), [actions], pots)
     assert (seen["correct_placements"], seen["wrong_placements"]) == (correct, wrong)
@@ -115,25 +128,38 @@ def test_soups_from_the_middle_pot_are_counted_and_others_not():
     pots = [[x, 0, "ooo", 20] for x in (1, 2, 3)]
     seen = observe(ORDERS, ((2, 1, "N", "dish"), (3, 1, "N", "dish")), [(USE, USE)], pots)
     assert seen["soups_from_middle_pot"] == [1, 0]
-    seen = observe(ORDERS, ((1, 1, "N", "dish"), (2, 1, "N", "dish")), [(USE, STAY), (STAY, USE)], pots)
+    seen = observe(
+        ORDERS, ((1, 1, "N", "dish"), (2, 1, "N", "dish")), [(USE, STAY), (STAY, USE)], pots
+    )
     assert seen["soups_from_middle_pot"] == [0, 1]
 
 
 def test_chefs_collide_when_they_want_the_same_floor_swap_places_or_walk_into_one_who_stands():
-    facing = lambda x: ((x, 1, "N", None), (4, 1, "N", None))  # noqa: E731
+    def facing(x):
+        return (x, 1, "N", None), (4, 1, "N", None)
+
     assert observe(RING, facing(2), [(E, W)])["collisions"] == [1, 1]
     assert observe(RING, facing(3), [(E, W)])["collisions"] == [1, 1]
     assert observe(RING, facing(3), [(E, STAY)])["collisions"] == [1, 0]
     assert observe(RING, facing(3), [(E, USE)])["collisions"] == [1, 0]
     assert observe(RING, facing(3), [(E, E)])["collisions"] == [0, 0]  # following is allowed
-    assert observe(RING, facing(3), [(N, S)])["collisions"] == [0, 0]  # turning to a counter is no collision
+    assert observe(RING, facing(3), [(N, S)])["collisions"] == [
+        0,
+        0,
+    ]  # turning to a counter is no collision
 
 
 def test_a_chef_is_idle_when_neither_place_nor_facing_nor_hand_nor_anything_else_changes():
     chefs = ((3, 3, "N", "onion"), (4, 1, "N", "dish"))
     assert observe(RING, chefs, [(STAY, STAY)] * 3)["idle"] == [3, 3]
-    assert observe(RING, chefs, [(USE, USE)])["idle"] == [0, 1]  # an onion on the counter; a dish and an empty pot
-    assert observe(RING, chefs, [(N, E)])["idle"] == [1, 0]  # against the counter it faces already; a step
+    assert observe(RING, chefs, [(USE, USE)])["idle"] == [
+        0,
+        1,
+    ]  # an onion on the counter; a dish and an empty pot
+    assert observe(RING, chefs, [(N, E)])["idle"] == [
+        1,
+        0,
+    ]  # against the counter it faces already; a step
     assert observe(RING, chefs, [(E, W)])["idle"] == [0, 0]
     assert observe(RING, chefs, [(S, S)])["idle"] == [0, 0]  # a turn
 
@@ -142,11 +168,19 @@ def test_lighting_a_pot_is_not_idle_where_pots_are_lit_by_hand():
     layout = layouts.get("forced_coordination_multi")
     chefs = ((3, 1, "N", None), (1, 2, "N", None))
     assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", -1]])["idle"] == [0, 1]
-    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", 2]])["idle"] == [1, 1]  # it is lit already
+    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", 2]])["idle"] == [
+        1,
+        1,
+    ]  # it is lit already
 
 
 def test_policies_are_compared_by_twelve_events_where_nobody_has_tomatoes_and_by_twenty_one_elsewhere():
-    for name, number in (("cramped_room", 12), ("counter_circuit", 12), ("distant_tomato", 21), ("many_orders", 21)):
+    for name, number in (
+        ("cramped_room", 12),
+        ("counter_circuit", 12),
+        ("distant_tomato", 21),
+        ("many_orders", 21),
+    ):
         assert len(counted_events(layouts.get(name))) == number
     assert Event.PLACEMENT_IN_POT in counted_events(RING)
     assert Event.POTTING_ONION not in counted_events(RING)

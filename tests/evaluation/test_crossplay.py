@@ -8,10 +8,11 @@ import pytest
 
 from cochef.agents.names import load
 from cochef.errors import InputError
-from cochef.evaluation.behaviours import OBSERVING, counts
+from cochef.evaluation.behaviours import BEHAVIOUR, counts
 from cochef.evaluation.crossplay import Player, evaluate, players, unseen_partners
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.constants import Action
+from cochef.kitchen.events import Event
 from cochef.rollout import record
 
 ROOM = dataclasses.replace(layouts.get("cramped_room"), horizon=120)
@@ -60,7 +61,9 @@ def test_the_score_is_the_task_reward_without_shaping(measured):
 
 def test_the_shaped_reward_is_kept_apart(measured):
     for who in ("agent", "partner"):
-        expected = 3 * measured[f"{who}_optimal_placement"] + 3 * measured[f"{who}_useful_dish_pickup"]
+        expected = (
+            3 * measured[f"{who}_optimal_placement"] + 3 * measured[f"{who}_useful_dish_pickup"]
+        )
         expected = expected + 5 * measured[f"{who}_soup_pickup"]
         assert np.array_equal(measured[f"{who}_shaped"], expected)
 
@@ -77,7 +80,9 @@ def test_the_agent_sits_where_the_record_says(measured):
 
 
 def test_counts_are_those_of_a_recording_of_the_same_episodes(measured, recording):
-    rows = measured.where((measured["agent"] == "busy") & (measured["partner"] == "random") & (measured["seat"] == 0))
+    rows = measured.where(
+        (measured["agent"] == "busy") & (measured["partner"] == "random") & (measured["seat"] == 0)
+    )
     events = recording.outcomes.events.sum(axis=0)
     for seat, who in enumerate(("agent", "partner")):
         for event in Event:
@@ -87,7 +92,9 @@ def test_counts_are_those_of_a_recording_of_the_same_episodes(measured, recordin
 
 
 def test_collisions_and_idle_steps_are_those_of_a_recording(measured, recording):
-    rows = measured.where((measured["agent"] == "busy") & (measured["partner"] == "random") & (measured["seat"] == 0))
+    rows = measured.where(
+        (measured["agent"] == "busy") & (measured["partner"] == "random") & (measured["seat"] == 0)
+    )
     chefs, actions = recording.states.chefs, recording.actions
     still = chefs.cell[1:] == chefs.cell[:-1]
     ahead = chefs.cell[:-1] + ROOM.steps[actions % 4]
@@ -100,13 +107,17 @@ def test_collisions_and_idle_steps_are_those_of_a_recording(measured, recording)
 
 
 def test_every_behaviour_has_a_column_for_both(measured):
-    for name in counts(ROOM, jax.tree.map(lambda leaf: np.asarray(leaf)[None], OBSERVING.begin(ROOM))):
+    for name in counts(
+        ROOM, jax.tree.map(lambda leaf: np.asarray(leaf)[None], BEHAVIOUR.begin(ROOM))
+    ):
         assert f"agent_{name}" in measured.columns
         assert f"partner_{name}" in measured.columns
 
 
 def test_players_are_names_or_labels_with_the_seeds_of_one_method():
-    assert players(["stay", "script:delivery@noise=0.1", "mine=a.safetensors;b/c=d.safetensors"]) == [
+    assert players(
+        ["stay", "script:delivery@noise=0.1", "mine=a.safetensors;b/c=d.safetensors"]
+    ) == [
         Player("stay", "stay"),
         Player("script:delivery@noise=0.1", "script:delivery@noise=0.1"),
         Player("mine", "a.safetensors", 0),
@@ -115,7 +126,10 @@ def test_players_are_names_or_labels_with_the_seeds_of_one_method():
 
 
 def test_a_label_given_twice_is_an_error():
-    with pytest.raises(InputError, match="label 'stay' is given twice; give each its own, or LABEL=NAME;NAME for seed"):
+    with pytest.raises(
+        InputError,
+        match="label 'stay' is given twice; give each its own, or LABEL=NAME;NAME for seed",
+    ):
         players(["stay", "random", "stay"])
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from cochef.cli.human_likeness import HumanLikeness
+from cochef.cli.human_likeness import CompareHumanLikeness
 from cochef.errors import InputError
 from cochef.evaluation import plots
 from cochef.evaluation.human_likeness import Likeness, Shares, compare, nearest, shares, table
 from cochef.human.games import games, replay
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 
 NAME = "coordination_ring"
 
@@ -31,7 +31,9 @@ def test_shares_are_those_of_trajectories_in_which_somebody_cooked_and_somebody_
 
 
 def test_a_persons_distance_is_that_to_the_most_similar_proxy():
-    likeness = Likeness("here", points((0.5, 0.5), (1.0, 0.0)), points((0.5, 0.54), (0.2, 0.2), (0.7, 0.4)))
+    likeness = Likeness(
+        "here", points((0.5, 0.5), (1.0, 0.0)), points((0.5, 0.54), (0.2, 0.2), (0.7, 0.4))
+    )
     assert nearest(likeness) == pytest.approx([0.04, 0.5])
     row = dict(zip(table([likeness]).header, table([likeness]).rows[0], strict=True))
     assert row["people unlike any proxy"] == "1 of 2"
@@ -43,10 +45,15 @@ def test_where_no_proxy_ever_delivered_all_people_are_unlike_it():
 
 
 def test_the_figure_has_a_panel_a_kitchen_with_a_mark_for_each_player_of_each_trajectory():
-    found = [Likeness(name, points((0.5, 0.5), (1.0, 0.0)), points((0.2, 0.2))) for name in ("here", "there")]
+    found = [
+        Likeness(name, points((0.5, 0.5), (1.0, 0.0)), points((0.2, 0.2)))
+        for name in ("here", "there")
+    ]
     figure = plots.human_likeness(found)
     assert [axes.get_title() for axes in figure.axes] == ["here", "there"]
-    marks = sorted(tuple(mark) for group in figure.axes[0].collections for mark in group.get_offsets().tolist())
+    marks = sorted(
+        tuple(mark) for group in figure.axes[0].collections for mark in group.get_offsets().tolist()
+    )
     expected = [(0.0, 1.0), (0.2, 0.2), (0.5, 0.5), (0.5, 0.5), (0.8, 0.8), (1.0, 0.0)]
     assert np.array(marks) == pytest.approx(np.array(expected))
     plots.plt.close(figure)
@@ -54,15 +61,20 @@ def test_the_figure_has_a_panel_a_kitchen_with_a_mark_for_each_player_of_each_tr
 
 def test_people_are_all_their_games_and_proxies_as_many_episodes_as_asked_for(tmp_path, capsys):
     path = tmp_path / "new" / "figure.png"
-    assert HumanLikeness(out=path, layouts=(NAME,), episodes=4, steps=200).run() == 0
+    assert CompareHumanLikeness(out=path, layouts=(NAME,), episodes=4, steps=200).run() == 0
     assert path.read_bytes().startswith(b"\x89PNG")
     assert "of 16" in capsys.readouterr().out
     likeness = compare(layouts.get(NAME), episodes=4, steps=200)
     assert len(likeness.proxies.cooking) + likeness.proxies.without == 4
     assert likeness.proxies.without < 4  # they cook and deliver
-    first = replay(games(NAME)[0]).outcomes.events.sum(axis=0)
-    assert likeness.people.cooking[0, 0] == first[0, Event.PLACEMENT_IN_POT] / first[:, Event.PLACEMENT_IN_POT].sum()
-    assert likeness.people.delivery[0, 1] == first[1, Event.DELIVERY] / first[:, Event.DELIVERY].sum()
+    first = replay(games(NAME))[0].outcomes.events.sum(axis=0)
+    assert (
+        likeness.people.cooking[0, 0]
+        == first[0, Event.PLACEMENT_IN_POT] / first[:, Event.PLACEMENT_IN_POT].sum()
+    )
+    assert (
+        likeness.people.delivery[0, 1] == first[1, Event.DELIVERY] / first[:, Event.DELIVERY].sum()
+    )
     assert likeness.people.cooking.sum(axis=1) == pytest.approx(np.ones(16))
 
 
@@ -80,5 +92,5 @@ def test_people_are_all_their_games_and_proxies_as_many_episodes_as_asked_for(tm
 def test_what_cannot_be_compared_is_an_error_that_says_why(tmp_path, wrong, complaint):
     path = tmp_path / f"figure{wrong.pop('ending', '.png')}"
     with pytest.raises(InputError, match=complaint):
-        HumanLikeness(**{"out": path, "layouts": (NAME,), **wrong}).run()
+        CompareHumanLikeness(**{"out": path, "layouts": (NAME,), **wrong}).run()
     assert not path.exists()

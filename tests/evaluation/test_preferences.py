@@ -8,10 +8,11 @@ from cochef.agents import actor_critic, storage
 from cochef.agents.names import load
 from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError
-from cochef.evaluation.preferences import NAMES, done, event_counts, preferences, read_pairs
+from cochef.evaluation.preferences import NAMES, event_counts, preferences, read_pairs
 from cochef.evaluation.statistics import holm
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Action, Event
+from cochef.kitchen.constants import Action
+from cochef.kitchen.events import Event
 
 LIKED, ALSO = Event.PICKUP_ONION_FROM_DISPENSER, Event.DELIVERY
 
@@ -63,7 +64,11 @@ def test_who_wants_orders_filled_is_told_by_what_comes_in():
 def test_what_nobody_does_follows_nothing():
     weights, counts = population(3)
     counts[:, LIKED] = 0.0
-    assert preferences(weights, counts)[0].p_value == preferences(weights, counts)[0].partial_p_value == 1.0
+    assert (
+        preferences(weights, counts)[0].p_value
+        == preferences(weights, counts)[0].partial_p_value
+        == 1.0
+    )
 
 
 def test_holms_correction_is_the_textbooks():
@@ -79,14 +84,20 @@ def test_weights_and_counts_must_fit():
 def write_pair(directory, member, hidden, likes):
     """A biased policy that always takes one action, and a partner that does anything."""
     layout, config = layouts.get("cramped_room"), NetworkConfig(hidden=(4,))
-    spec = actor_critic.observation_spec(layout, config.eyes)
+    spec = actor_critic.observation_spec(layout, config.observation)
     for name in ("biased", "partner"):
         network = actor_critic.actor(config, spec, len(Action), jax.random.key(member))
         if name == "biased":
             bias = network.head.bias.at[likes].set(50.0)
-            network = jax.tree.map(lambda leaf, old=network.head.bias, new=bias: new if leaf is old else leaf, network)
+            network = jax.tree.map(
+                lambda leaf, old=network.head.bias, new=bias: new if leaf is old else leaf, network
+            )
         actor_critic.save(
-            directory / "agents" / f"{member:02}-{name}{storage.SUFFIX}", layout, config, network, {"hidden": hidden}
+            directory / "agents" / f"{member:02}-{name}{storage.SUFFIX}",
+            layout,
+            config,
+            network,
+            {"hidden_reward": hidden},
         )
 
 
@@ -99,20 +110,19 @@ def test_a_run_is_read_with_its_hidden_rewards_and_only_the_first_of_a_pair_is_c
     assert weights[1, Event.SOUP_PICKUP] == 5
     assert weights[:, -1].tolist() == [1, 0]
     assert np.count_nonzero(weights) == 3
-    tally = event_counts(layout, pairs, seed=0, episodes=5)
-    assert np.asarray(tally.events).shape == (2, 2, len(Event))
-    assert np.asarray(tally.events)[:, 0].sum() == 0  # they stand still
-    assert (np.asarray(tally.events)[:, 1].sum(axis=-1) > 0).all()
+    counts = event_counts(layout, pairs, seed=0, episodes=5)
+    assert counts.events.shape == counts.partner_events.shape == (2, len(Event))
+    assert counts.events.sum() == 0  # they stand still
+    assert (counts.partner_events.sum(axis=-1) > 0).all()
 
 
 def test_counts_are_of_the_first_of_a_pair_in_both_seats():
     layout = layouts.get("cramped_room")
     pair = (load("script:onion_placement", layout), load("stay", layout))
-    tally = event_counts(layout, [pair], seed=0, episodes=3)
-    counts = np.asarray(tally.events)
-    assert counts[0, 0, Event.POTTING_ONION] == 6  # three in the only pot, in each seating
-    assert counts[0, 1].sum() == 0
-    assert done(tally).tolist() == [[*counts[0, 0] / 2, 0.0]]
+    counts = event_counts(layout, [pair], seed=0, episodes=3)
+    assert counts.events[0, Event.POTTING_ONION] == 3  # in the only pot, in either seat
+    assert counts.partner_events.sum() == 0
+    assert counts.by_name.tolist() == [[*counts.events[0], 0.0]]
 
 
 def test_a_directory_without_biased_policies_is_an_error(tmp_path):

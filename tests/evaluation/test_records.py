@@ -12,7 +12,11 @@ from cochef.errors import InputError
 from cochef.evaluation import plots, tables
 from cochef.evaluation.records import Records, read, write
 
-MANIFEST = {"layout": "cramped_room", "seed": 3, "compared_events": ["delivery", "placement_in_pot"]}
+MANIFEST = {
+    "layout": "cramped_room",
+    "seed": 3,
+    "compared_events": ["delivery", "placement_in_pot"],
+}
 
 
 def make(scores):
@@ -56,7 +60,12 @@ def test_written_records_read_back_with_their_manifest(tmp_path):
     assert manifest["episodes"] == len(back) == 16
     assert list(back.columns) == list(RECORDS.columns)
     assert all(np.array_equal(back[name], column) for name, column in RECORDS.columns.items())
-    assert [back[name].dtype.kind for name in ("agent", "seat", "episode", "score")] == ["U", "i", "i", "f"]
+    assert [back[name].dtype.kind for name in ("agent", "seat", "episode", "score")] == [
+        "U",
+        "i",
+        "i",
+        "f",
+    ]
 
 
 def test_records_are_a_plain_table_and_nothing_is_left_behind(tmp_path):
@@ -71,7 +80,9 @@ def test_records_are_a_plain_table_and_nothing_is_left_behind(tmp_path):
 
 def test_a_directory_without_records_is_an_error(tmp_path):
     for place in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(InputError, match=r"no records there .* `cochef evaluate --out` makes them"):
+        with pytest.raises(
+            InputError, match=r"no records there .* `cochef evaluate --out` makes them"
+        ):
             read(place)
 
 
@@ -87,7 +98,9 @@ def test_damaged_records_are_an_error_or_still_the_same(tmp_path, name):
     path, chance, refused = tmp_path / name, random.Random(name), 0
     content = path.read_bytes()
     for _ in range(300):
-        damaged = bytearray(content[: chance.choice([len(content), chance.randrange(len(content))])])
+        damaged = bytearray(
+            content[: chance.choice([len(content), chance.randrange(len(content))])]
+        )
         for _ in range(chance.randrange(3)):
             if damaged:
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
@@ -101,7 +114,9 @@ def test_damaged_records_are_an_error_or_still_the_same(tmp_path, name):
     assert refused > 100
 
 
-@pytest.mark.parametrize("manifest", ["[]", "{}", "null", '{"layout": 7}', '{"layout": "x"}', "[" * 100_000, ""])
+@pytest.mark.parametrize(
+    "manifest", ["[]", "{}", "null", '{"layout": 7}', '{"layout": "x"}', "[" * 100_000, ""]
+)
 def test_a_manifest_that_is_none_is_an_error(tmp_path, manifest):
     write(tmp_path, RECORDS, MANIFEST)
     (tmp_path / "manifest.json").write_text(manifest)
@@ -113,14 +128,20 @@ def test_an_edited_score_is_noticed(tmp_path):
     write(tmp_path, RECORDS, MANIFEST)
     path = tmp_path / "episodes.csv"
     path.write_bytes(path.read_bytes().replace(b"80.0", b"90.0"))
-    with pytest.raises(InputError, match=r"episodes\.csv is damaged \(its checksum does not match\)"):
+    with pytest.raises(
+        InputError, match=r"episodes\.csv is damaged \(its checksum does not match\)"
+    ):
         read(tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["episodes"] == 16
 
 
 def test_records_without_a_column_that_tables_need_are_an_error(tmp_path):
     for gone in ("agent_shaped", "partner_delivery"):
-        write(tmp_path, Records({name: c for name, c in RECORDS.columns.items() if name != gone}), MANIFEST)
+        write(
+            tmp_path,
+            Records({name: c for name, c in RECORDS.columns.items() if name != gone}),
+            MANIFEST,
+        )
         with pytest.raises(InputError, match=f"has no column '{gone}'; evaluate again"):
             read(tmp_path)
 
@@ -136,7 +157,11 @@ def test_scores_within_five_of_the_best_of_their_row_are_bold():
 
 def test_details_have_a_row_for_both_seats_and_one_for_each():
     table = tables.details(RECORDS, "details")
-    rows = [dict(zip(table.header, row, strict=True)) for row in table.rows if row[:2] == ("me", 'script:"a", b')]
+    rows = [
+        dict(zip(table.header, row, strict=True))
+        for row in table.rows
+        if row[:2] == ("me", 'script:"a", b')
+    ]
     assert [(row["seat"], row["mean"], row["episodes"]) for row in rows] == [
         ("both", "50.0", "4"),
         ("0", "40.0", "2"),
@@ -150,11 +175,15 @@ def test_partners_are_compared_by_events_and_by_how_the_work_was_shared():
     table = tables.partners(RECORDS, MANIFEST["compared_events"], "partners")
     rows = {row[:2]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     with_a, with_b = rows["me", 'script:"a", b'], rows["me", "[/b]|c"]
-    assert with_a["event difference"] == with_b["event difference"] == "1.00"  # one delivers, the other never does
+    assert (
+        with_a["event difference"] == with_b["event difference"] == "1.00"
+    )  # one delivers, the other never does
     assert with_a["own share of cooking"] == f"{np.mean([2 / 4, 4 / 6, 6 / 8, 8 / 10]):.2f}"
     assert with_b["own share of cooking"] == "0.00"
     assert (with_a["of deliveries"], with_b["of deliveries"]) == ("0.00", "-")
-    assert with_a["onion-preferred score"] == "60.0"  # of the two episodes in which the partner potted an onion
+    assert (
+        with_a["onion-preferred score"] == "60.0"
+    )  # of the two episodes in which the partner potted an onion
 
 
 def test_tables_show_any_label_as_it_is(capsys):

@@ -8,8 +8,8 @@ from markdown_it import MarkdownIt
 
 from cochef.evaluation import published
 from cochef.evaluation.records import Records
-from cochef.evaluation.report import Command, Heading, Paragraph, Picture, Report
-from cochef.evaluation.tables import Table
+from cochef.evaluation.report import Heading, Paragraph, Picture, Report, ShellCommand
+from cochef.evaluation.tables import ResultTable
 
 
 def measured(partner, scores, agent="hsp", seats=(0, 1)):
@@ -27,20 +27,34 @@ def measured(partner, scores, agent="hsp", seats=(0, 1)):
 
 def as_shown(directory, text):
     """A page with the text everywhere, and its document after a reader of Markdown."""
-    table = Table(text, (text, "b"), ((text, text), ("c", "d")), frozenset({(0, 1)}))
-    Report(text, [Heading(text), Paragraph(text), table, Picture("a (1).png", text)]).write(directory)
+    table = ResultTable(text, (text, "b"), ((text, text), ("c", "d")), frozenset({(0, 1)}))
+    Report(text, [Heading(text), Paragraph(text), table, Picture("a (1).png", text)]).write(
+        directory
+    )
     page, document = (directory / "report.html").read_text(), (directory / "report.md").read_text()
     return page, MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(document)
 
 
 def test_a_page_and_a_document_have_the_same_content_and_nothing_in_it_is_code(tmp_path):
-    table = Table("scores", ("partner", "hsp"), (("<script>", "1.0"), ("b", "2.0")), frozenset({(1, 1)}))
-    blocks = [Heading("one & two"), Paragraph("a < b"), table, Picture("film.gif", "a film"), Command("cochef watch")]
+    table = ResultTable(
+        "scores", ("partner", "hsp"), (("<script>", "1.0"), ("b", "2.0")), frozenset({(1, 1)})
+    )
+    blocks = [
+        Heading("one & two"),
+        Paragraph("a < b"),
+        table,
+        Picture("film.gif", "a film"),
+        ShellCommand("cochef watch"),
+    ]
     Report("results", blocks).write(tmp_path)
     page, document = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     assert "<td>&lt;script&gt;</td>" in page and "<b>2.0</b>" in page and "a &lt; b" in page
     assert '<img src="film.gif" alt="a film">' in page
-    assert "| b | **2.0** |" in document and "![a film](film.gif)" in document and "# results" in document
+    assert (
+        "| b | **2.0** |" in document
+        and "![a film](film.gif)" in document
+        and "# results" in document
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,11 +96,17 @@ def test_text_is_one_line_without_addresses_to_follow_and_otherwise_stays_readab
 def test_a_picture_with_its_content_is_in_the_page_and_named_in_the_document():
     picture = Picture("curve.png", "a curve", b"content")
     assert '<img src="data:image/png;base64,Y29udGVudA==" alt="a curve">' in picture.html()
-    assert picture.markdown() == Picture("curve.png", "a curve").markdown() == "![a curve](curve.png)\n\na curve\n"
+    assert (
+        picture.markdown()
+        == Picture("curve.png", "a curve").markdown()
+        == "![a curve](curve.png)\n\na curve\n"
+    )
 
 
 def test_columns_of_numbers_are_on_the_right(tmp_path):
-    table = Table("scores", ("partner", "hsp", "says"), (("a", "-1.0 ± 2", "5 stars"), ("b", "+2", "none")))
+    table = ResultTable(
+        "scores", ("partner", "hsp", "says"), (("a", "-1.0 ± 2", "5 stars"), ("b", "+2", "none"))
+    )
     Report("results", [table]).write(tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert '<th>partner</th><th class="number">hsp</th><th>says</th>' in page
@@ -94,7 +114,10 @@ def test_columns_of_numbers_are_on_the_right(tmp_path):
 
 
 def test_our_scores_stand_next_to_the_papers_by_seat_where_it_has_seats():
-    parts = [measured("script:onion_everywhere", [100.0, 120.0]), measured("human-proxy:counter_circuit", [80.0])]
+    parts = [
+        measured("script:onion_everywhere", [100.0, 120.0]),
+        measured("human-proxy:counter_circuit", [80.0]),
+    ]
     records = Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     table = published.comparison(records, "counter_circuit", "title")
     assert table is not None
@@ -116,5 +139,5 @@ def test_every_published_partner_is_one_of_the_kitchens_own():
     from cochef.kitchen import layouts  # noqa: PLC0415
 
     for name in layouts.names():
-        partners = {row.partition(" seat ")[0] for row in published.figures(name)}
+        partners = {row.partition(" seat ")[0] for row in published.scores(name)}
         assert partners <= set(unseen_partners(layouts.get(name)))

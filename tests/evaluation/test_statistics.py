@@ -28,8 +28,12 @@ def test_a_summary_gives_mean_deviation_of_seeds_and_error_of_episodes():
     summary = summarise(SCORES, SEEDS, STRATA)
     means = [SCORES[seed == SEEDS].mean() for seed in range(3)]
     assert summary.mean == pytest.approx(sum(SCORES) / 120)
-    assert summary.seed_deviation == pytest.approx((sum((m - sum(means) / 3) ** 2 for m in means) / 2) ** 0.5)
-    assert summary.standard_error == pytest.approx((((SCORES - SCORES.mean()) ** 2).sum() / 119 / 120) ** 0.5)
+    assert summary.seed_deviation == pytest.approx(
+        (sum((m - sum(means) / 3) ** 2 for m in means) / 2) ** 0.5
+    )
+    assert summary.standard_error == pytest.approx(
+        (((SCORES - SCORES.mean()) ** 2).sum() / 119 / 120) ** 0.5
+    )
     assert summary.iqm == pytest.approx(plain_iqm(SCORES.tolist()))
     assert (summary.seeds, summary.episodes) == (3, 120)
 
@@ -82,7 +86,9 @@ def test_the_event_difference_is_the_normalised_distance_to_the_most_similar_pol
         for j in range(7):
             if i != j:
                 scales = [max(counts[:, k]) or 1.0 for k in range(9)]
-                distances.append(sum(abs(counts[i, k] - counts[j, k]) / scales[k] for k in range(9)))
+                distances.append(
+                    sum(abs(counts[i, k] - counts[j, k]) / scales[k] for k in range(9))
+                )
         expected.append(min(distances))
     assert event_difference(counts) == pytest.approx(expected)
     assert event_difference(counts)[[2, 6]].tolist() == [0.0, 0.0]

@@ -1,43 +1,46 @@
-"""What chefs do beyond scoring, counted per chef and episode while they play."""
+"""Behaviours beyond the score, counted for each chef and episode."""
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action, Event
+from cochef.kitchen.constants import POT_CAPACITY, SEATS, Action
+from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.metrics import TOTALS, EpisodeTotals
 from cochef.kitchen.movement import in_front
 from cochef.kitchen.pots import is_lit
+from cochef.kitchen.stepping import Transition
 from cochef.pytree import pytree
-from cochef.rollout import CountTotals, EpisodeTotals, Transition
 
 NOBODY = -1
 
 
 @pytree
-class Behaviour:
-    """An episode's tally and habits; each count has a chef axis. `giver` says who put down what lies on a counter."""
+class EpisodeBehaviour:
+    """An episode's totals and each chef's behaviours."""
 
-    tally: EpisodeTotals
+    totals: EpisodeTotals
     correct_placements: Int[Array, "*kitchens 2"]  # a tomato into a pot begun with tomatoes only
     wrong_placements: Int[Array, "*kitchens 2"]  # an onion into such a pot
     soups_from_pot: Int[Array, "*kitchens 2 pots"]
-    handed_over: Int[Array, "*kitchens 2"]  # put on a counter, and picked up there by the other chef
+    handed_over: Int[Array, "*kitchens 2"]  # put on a counter, and picked up by the other chef
     onions_passed: Int[Array, "*kitchens 2 counters"]  # onions among these, by counter
-    collisions: Int[Array, "*kitchens 2"]  # wanted to walk onto floor and could not
+    collisions: Int[Array, "*kitchens 2"]  # steps onto floor that were blocked
     idle: Int[Array, "*kitchens 2"]  # steps in which neither place, facing nor hand changed
-    giver: Int[Array, "*kitchens counters"]
+    giver: Int[Array, "*kitchens counters"]  # who put down what lies on each counter
 
 
-class Observing:
-    """Watches score, events and behaviours."""
+class CountBehaviour:
+    """Measures the score, the events and the behaviours of an episode."""
 
-    def begin(self, layout: Layout) -> Behaviour:
-        """Nothing seen yet."""
-        pots, counters = len(layout.pot_cells), len(layout.counter_cells)
+    def begin(self, layout: Layout) -> EpisodeBehaviour:
+        """Nothing yet."""
+        pots = len(layout.pot_cells)
+        counters = len(layout.counter_cells)
         none = jnp.zeros(SEATS, jnp.int32)
-        return Behaviour(
-            tally=CountTotals().begin(layout),
+        return EpisodeBehaviour(
+            totals=TOTALS.begin(layout),
             correct_placements=none,
             wrong_placements=none,
             soups_from_pot=jnp.zeros((SEATS, pots), jnp.int32),
@@ -48,19 +51,23 @@ class Observing:
             giver=jnp.full(counters, NOBODY, jnp.int32),
         )
 
-    def update(self, layout: Layout, measured: Behaviour, transition: Transition) -> Behaviour:
-        """One more step."""
+    def update(
+        self, layout: Layout, measured: EpisodeBehaviour, transition: Transition
+    ) -> EpisodeBehaviour:
+        """Add a step."""
         fronts = in_front(layout, transition.state.chefs)
         events = transition.outcome.events
         at_pot = fronts[:, None] == jnp.asarray(layout.pot_cells)
+        plated = at_pot & events[:, Event.SOUP_PICKUP, None]
         correct, wrong = _placements(at_pot, events, transition.state.pots.contents)
         passed, giver = _hand_overs(layout, fronts, events, measured.giver)
+        # What passed is an onion if the receiver, who is the other chef, picked up an onion.
         onions = passed & events[::-1, Event.PICKUP_ONION_FROM_COUNTER, None]
-        return Behaviour(
-            tally=CountTotals().update(layout, measured.tally, transition),
+        return EpisodeBehaviour(
+            totals=TOTALS.update(layout, measured.totals, transition),
             correct_placements=measured.correct_placements + correct,
             wrong_placements=measured.wrong_placements + wrong,
-            soups_from_pot=measured.soups_from_pot + (at_pot & events[:, Event.SOUP_PICKUP, None]),
+            soups_from_pot=measured.soups_from_pot + plated,
             handed_over=measured.handed_over + passed.any(axis=1),
             onions_passed=measured.onions_passed + onions,
             collisions=measured.collisions + _collisions(layout, transition),
@@ -69,7 +76,7 @@ class Observing:
         )
 
 
-OBSERVING = Observing()
+BEHAVIOUR = CountBehaviour()
 
 
 def _placements(
@@ -85,43 +92,56 @@ def _placements(
 
 
 def _hand_overs(
-    layout: Layout, fronts: Int[Array, "2"], events: Bool[Array, "2 events"], giver: Int[Array, " counters"]
+    layout: Layout,
+    fronts: Int[Array, "2"],
+    events: Bool[Array, "2 events"],
+    giver: Int[Array, " counters"],
 ) -> tuple[Bool[Array, "2 counters"], Int[Array, " counters"]]:
-    """By giver: which counters passed an item to the other chef in this step; and who has put what lies there now."""
-    puts = events[:, Event.PUT_ONION_ON_COUNTER : Event.PUT_SOUP_ON_COUNTER + 1].any(axis=1)
-    takes = events[:, Event.PICKUP_ONION_FROM_COUNTER : Event.PICKUP_SOUP_FROM_COUNTER + 1].any(axis=1)
+    """Which counters passed an item of each chef to the other in this step, and the new givers."""
+    put = slice(Event.PUT_ONION_ON_COUNTER, Event.PUT_SOUP_ON_COUNTER + 1)
+    taken = slice(Event.PICKUP_ONION_FROM_COUNTER, Event.PICKUP_SOUP_FROM_COUNTER + 1)
     here = fronts[:, None] == jnp.asarray(layout.counter_cells)
     passed: list[Bool[Array, " counters"]] = [jnp.zeros(giver.shape, bool)] * SEATS
-    for seat in range(SEATS):
-        passed[1 - seat] = here[seat] & takes[seat] & (giver == 1 - seat)
-        giver = jnp.where(here[seat] & puts[seat], seat, jnp.where(here[seat] & takes[seat], NOBODY, giver))
+    for seat in range(SEATS):  # in this order, as the rules go
+        puts = here[seat] & events[seat, put].any()
+        takes = here[seat] & events[seat, taken].any()
+        passed[1 - seat] = takes & (giver == 1 - seat)
+        giver = jnp.where(puts, seat, jnp.where(takes, NOBODY, giver))
     return jnp.stack(passed), giver
 
 
 def _collisions(layout: Layout, transition: Transition) -> Bool[Array, "2"]:
+    before = transition.state.chefs.cell
     walks = transition.actions < Action.STAY
-    ahead = transition.state.chefs.cell + jnp.asarray(layout.steps)[jnp.where(walks, transition.actions, 0)]
-    return walks & jnp.asarray(layout.is_floor)[ahead] & (transition.next_state.chefs.cell == transition.state.chefs.cell)
+    ahead = before + jnp.asarray(layout.steps)[jnp.where(walks, transition.actions, 0)]
+    to_floor = jnp.asarray(layout.is_floor)[ahead]
+    return walks & to_floor & (transition.next_state.chefs.cell == before)
 
 
 def _idle(at_pot: Bool[Array, "2 pots"], transition: Transition) -> Bool[Array, "2"]:
-    before, after = transition.state.chefs, transition.next_state.chefs
-    same = (before.cell == after.cell) & (before.facing == after.facing) & (before.held == after.held)
+    before = transition.state.chefs
+    after = transition.next_state.chefs
+    stands = (before.cell == after.cell) & (before.facing == after.facing)
+    same = stands & (before.held == after.held)
+    # Lighting a pot changes nothing about the chef, and is no event.
     was_lit = is_lit(transition.state.pots) | ~is_lit(transition.next_state.pots)
     lights = (transition.actions == Action.INTERACT) & (at_pot & ~was_lit).any(axis=1)
     return same & ~lights & ~transition.outcome.events.any(axis=1)
 
 
-def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
+def counts(layout: Layout, behaviour: EpisodeBehaviour) -> dict[str, np.ndarray]:
     """The behaviours as columns with axes [episode, chef], by name."""
     middle_pot = len(layout.pot_cells) // 2
-    rim = ((0, layout.width - 1), (0, layout.height - 1))
-    inner = [x not in rim[0] and y not in rim[1] for x, y in map(layout.place, layout.counter_cells)]
+    positions = [layout.position(cell) for cell in layout.counter_cells]
+    inner = [
+        x not in (0, layout.width - 1) and y not in (0, layout.height - 1) for x, y in positions
+    ]
+    inner_onions = behaviour.onions_passed[..., np.array(inner, bool)]
     columns = {
         "correct_placements": behaviour.correct_placements,
         "wrong_placements": behaviour.wrong_placements,
         "soups_from_middle_pot": behaviour.soups_from_pot[..., middle_pot],
-        "onions_passed_over_counter": behaviour.onions_passed[..., np.array(inner, bool)].sum(axis=-1),
+        "onions_passed_over_counter": inner_onions.sum(axis=-1),
         "handed_over": behaviour.handed_over,
         "collisions": behaviour.collisions,
         "idle": behaviour.idle,
@@ -130,16 +150,16 @@ def counts(layout: Layout, behaviour: Behaviour) -> dict[str, np.ndarray]:
 
 
 def own_share(counts: np.ndarray) -> np.ndarray:
-    """Each chef's share of what both did, [episode, chef]; not a number where nobody did it."""
+    """Each chef's share of both chefs' count, [episode, chef]; NaN where both are 0."""
     total = counts.sum(axis=1, keepdims=True)
     return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
 
 
 def self_cooking(events: np.ndarray) -> np.ndarray:
-    """The share of the placements into pots that each chef made: [episode, chef]."""
+    """Each chef's share of the placements into pots, [episode, chef]."""
     return own_share(events[..., Event.PLACEMENT_IN_POT].astype(float))
 
 
 def self_delivery(events: np.ndarray) -> np.ndarray:
-    """The share of the deliveries that each chef made: [episode, chef]."""
+    """Each chef's share of the deliveries, [episode, chef]."""
     return own_share(events[..., Event.DELIVERY].astype(float))

@@ -1,7 +1,9 @@
-"""Any agents with any partners, both seats, many episodes, in one compiled program per kitchen."""
+"""Cross-play: agents with partners in both seats, many episodes in one compiled program."""
 
+import itertools
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +14,14 @@ import numpy as np
 import cochef
 from cochef.agents import names, scripted, shipped
 from cochef.errors import InputError
-from cochef.evaluation.behaviours import OBSERVING, Behaviour, counts
+from cochef.evaluation.behaviours import BEHAVIOUR, EpisodeBehaviour, counts
 from cochef.evaluation.records import Records, joined
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import SEATS, Event
-from cochef.kitchen.episodes import counted_events
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.events import Event, counted_events
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
-from cochef.rollout import play_episodes
+from cochef.rollout import Matchup, play_episodes
 
 _MOST_KITCHENS = 20_000  # at once; more are played one batch after the other
 _LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
@@ -27,11 +29,11 @@ _LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Player:
-    """Somebody to measure: the label in tables, the agent's name, and which training seed of the label it is."""
+    """An agent or partner of an evaluation."""
 
-    label: str
-    name: str
-    seed: int = 0
+    label: str  # in tables
+    name: str  # for the loader
+    seed: int = 0  # which training seed of the label it is
 
 
 def players(texts: Iterable[str]) -> list[Player]:
@@ -41,16 +43,25 @@ def players(texts: Iterable[str]) -> list[Player]:
         match = _LABELLED.fullmatch(text)
         label, rest = match.groups() if match else (text, text)
         found += [Player(label, name, seed) for seed, name in enumerate(rest.split(";"))]
-    twice = {(p.label, p.seed) for p in found if sum((q.label, q.seed) == (p.label, p.seed) for q in found) > 1}
-    if twice:
-        raise InputError(f"label {min(twice)[0]!r} is given twice; give each its own, or LABEL=NAME;NAME for seeds")
+    times = Counter((player.label, player.seed) for player in found)
+    repeated = [label for (label, _), number in times.items() if number > 1]
+    if repeated:
+        raise InputError(
+            f"label {min(repeated)!r} is given twice; "
+            "give each its own, or LABEL=NAME;NAME for seeds"
+        )
     return found
 
 
 def unseen_partners(layout: Layout) -> list[str]:
-    """All the partners of a kitchen that nobody trains with: its scripts, and the human proxy if there is one."""
-    proxies = [name for name in shipped.layouts_of("human-proxy") if layouts.is_shipped(layout, name)]
-    return [f"script:{name}" for name in scripted.names_for(layout)] + [f"human-proxy:{name}" for name in proxies]
+    """The partners of a layout that nobody trains with: its scripts, and its human proxy."""
+    scripts = [f"script:{name}" for name in scripted.names_for(layout)]
+    proxies = [
+        f"human-proxy:{name}"
+        for name in shipped.layouts_of("human-proxy")
+        if layouts.is_shipped(layout, name)
+    ]
+    return scripts + proxies
 
 
 def evaluate(
@@ -62,40 +73,50 @@ def evaluate(
     seed: int = 0,
     greedy: bool = False,
 ) -> Records:
-    """Let every agent play with every partner in both seats; a record of every episode.
+    """Let every agent play with every partner in both seats; a record for each episode.
 
-    Only the agents can be greedy: the partners stay the people they are.
+    Only the agents can be greedy: partners always sample their actions.
     """
-    measured = [names.load(player.name, layout, greedy=greedy) for player in agents]
-    everybody = (*measured, *(names.load(player.name, layout) for player in partners))
-    rows = [(a, p, seat) for a in range(len(agents)) for p in range(len(partners)) for seat in range(SEATS)]
-    seated = [(a, len(agents) + p) if seat == 0 else (len(agents) + p, a) for a, p, seat in rows]
+    loaded = [names.load(player.name, layout, greedy=greedy) for player in agents]
+    loaded += [names.load(player.name, layout) for player in partners]
+    rows = list(itertools.product(range(len(agents)), range(len(partners)), range(SEATS)))
     at_once = max(1, _MOST_KITCHENS // len(rows))
     parts = []
     for first in range(0, episodes, at_once):
         number = min(at_once, episodes - first)
-        matches = tuple((*pair, number) for pair in seated)
-        key = jax.random.fold_in(jax.random.key(seed), first)
-        seen = jax.device_get(play_episodes(layout, everybody, matches, key, OBSERVING))
-        own_seat = np.repeat([seat for *_, seat in rows], number)
-        parts.append(
-            {
-                "agent": np.repeat([agents[a].label for a, _, _ in rows], number),
-                "agent_seed": np.repeat([agents[a].seed for a, _, _ in rows], number),
-                "partner": np.repeat([partners[p].label for _, p, _ in rows], number),
-                "partner_seed": np.repeat([partners[p].seed for _, p, _ in rows], number),
-                "seat": own_seat,
-                "episode": np.tile(first + np.arange(number), len(rows)),
-                **_measured(layout, seen, own_seat),
-            }
+        matchups = tuple(
+            _matchup(agent, len(agents) + partner, seat, number) for agent, partner, seat in rows
         )
-    return joined([Records(part) for part in parts])
+        key = jax.random.fold_in(jax.random.key(seed), first)
+        played = jax.device_get(play_episodes(layout, tuple(loaded), matchups, key, BEHAVIOUR))
+        own_seat = np.repeat([seat for _, _, seat in rows], number)
+        columns = {
+            "agent": np.repeat([agents[agent].label for agent, _, _ in rows], number),
+            "agent_seed": np.repeat([agents[agent].seed for agent, _, _ in rows], number),
+            "partner": np.repeat([partners[partner].label for _, partner, _ in rows], number),
+            "partner_seed": np.repeat([partners[partner].seed for _, partner, _ in rows], number),
+            "seat": own_seat,
+            "episode": np.tile(first + np.arange(number), len(rows)),
+        }
+        parts.append(Records(columns | _measurements(layout, played, own_seat)))
+    return joined(parts)
+
+
+def _matchup(agent: int, partner: int, seat: int, episodes: int) -> Matchup:
+    first, second = (agent, partner) if seat == 0 else (partner, agent)
+    return Matchup(first, second, episodes)
 
 
 def manifest(
-    layout: Layout, agents: Sequence[Player], partners: Sequence[Player], episodes: int, seed: int, *, greedy: bool
+    layout: Layout,
+    agents: Sequence[Player],
+    partners: Sequence[Player],
+    episodes: int,
+    seed: int,
+    *,
+    greedy: bool,
 ) -> dict[str, Any]:
-    """What an evaluation was of, to be kept with its records."""
+    """What was evaluated and how, for the manifest of the records."""
     return {
         "layout": layout.name,
         "fingerprint": layout.fingerprint,
@@ -111,17 +132,20 @@ def manifest(
     }
 
 
-def _measured(layout: Layout, seen: Behaviour, own_seat: np.ndarray) -> dict[str, np.ndarray]:
+def _measurements(
+    layout: Layout, played: EpisodeBehaviour, own_seat: np.ndarray
+) -> dict[str, np.ndarray]:
     """Scores, shaped rewards, events and behaviours, of the agent and of its partner."""
-    events = np.asarray(seen.tally.events)
+    events = np.asarray(played.totals.events)
+    shaping = reward_config.as_vector(reward_config.shipped(layout).adaptive_shaping)
     by_chef = {
-        "reward": np.asarray(seen.tally.reward),
-        "shaped": events @ reward_config.as_vector(reward_config.shipped(layout).adaptive_shaping),
+        "reward": np.asarray(played.totals.reward),
+        "shaped": events @ shaping,
         **{event.label: events[..., event] for event in Event},
-        **counts(layout, seen),
+        **counts(layout, played),
     }
     episode = np.arange(len(own_seat))
-    columns = {"score": np.asarray(seen.tally.score)}
+    columns = {"score": np.asarray(played.totals.score)}
     for name, column in by_chef.items():
         columns[f"agent_{name}"] = column[episode, own_seat]
         columns[f"partner_{name}"] = column[episode, 1 - own_seat]

@@ -1,33 +1,38 @@
-"""The numbers of the paper, to be put next to ours."""
+"""The scores that the HSP paper reports, next to ours."""
 
 import tomllib
 from functools import cache
 from importlib import resources
 
 from cochef.evaluation.records import Records
-from cochef.evaluation.tables import Table, score
+from cochef.evaluation.tables import ResultTable, score
 
-Figures = dict[str, dict[str, tuple[float, float]]]  # by partner, perhaps with a seat, and method: mean and deviation
+PublishedScore = tuple[float, float]  # mean and standard deviation
 
 _SEAT = " seat "
 
 
 @cache
-def figures(layout: str) -> Figures:
-    """What the paper reports for a kitchen; nothing for kitchens that it does not have."""
+def scores(layout: str) -> dict[str, dict[str, PublishedScore]]:
+    """The paper's scores in a layout by partner (perhaps with a seat) and method.
+
+    Empty for layouts that the paper does not have.
+    """
     text = (resources.files("cochef.evaluation") / "published.toml").read_text("utf-8")
-    rows = tomllib.loads(text).get(layout, {})
-    return {partner: {method: tuple(pair) for method, pair in row.items()} for partner, row in rows.items()}
+    found = {}
+    for partner, row in tomllib.loads(text).get(layout, {}).items():
+        found[partner] = {method: tuple(pair) for method, pair in row.items()}
+    return found
 
 
-def comparison(records: Records, layout: str, title: str) -> Table | None:
-    """Our mean scores and the paper's, for the partners that the paper has; agents are labelled by method."""
+def comparison(records: Records, layout: str, title: str) -> ResultTable | None:
+    """Our mean scores and the paper's, by the paper's partners; agents are labelled by method."""
     methods = records.labels("agent")
     header = ["partner"]
     for method in methods:
         header += [method, f"{method}, paper"]
     body = []
-    for row, published in figures(layout).items():
+    for row, published in scores(layout).items():
         partner, _, seat = row.partition(_SEAT)
         own = records.where(records["partner"] == partner)
         if seat:
@@ -36,8 +41,14 @@ def comparison(records: Records, layout: str, title: str) -> Table | None:
             continue
         cells = [row]
         for method in methods:
-            mean, deviation = published.get(method, (None, None))
             ours = own.where(own["agent"] == method)
-            cells += [score(ours.summary()), "-" if mean is None else f"{mean:.1f} ± {deviation:.1f}"]
+            cells += [score(ours.summary()), _published_cell(published.get(method))]
         body.append(tuple(cells))
-    return Table(title, tuple(header), tuple(body)) if body else None
+    return ResultTable(title, tuple(header), tuple(body)) if body else None
+
+
+def _published_cell(published: PublishedScore | None) -> str:
+    if published is None:
+        return "-"
+    mean, deviation = published
+    return f"{mean:.1f} ± {deviation:.1f}"

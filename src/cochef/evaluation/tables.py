@@ -1,4 +1,4 @@
-"""Results as tables, for a terminal and for Markdown."""
+"""Tables of results, for a terminal and for Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from rich.text import Text
 from cochef.evaluation.behaviours import own_share
 from cochef.evaluation.records import Records
 from cochef.evaluation.statistics import Summary, event_difference
+from cochef.kitchen.constants import SEATS
 
 _CLOSE = 5.0  # a score this close to the best of its row is printed bold, as in the paper
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A title, a header and rows of text; `bold` marks cells by row and column."""
 
     title: str
@@ -25,90 +26,131 @@ class Table:
     bold: frozenset[tuple[int, int]] = frozenset()
 
     def rich(self) -> RichTable:
-        """For a terminal."""
-        table = RichTable(*(Column(Text(name), overflow="fold") for name in self.header), title=Text(self.title))
-        for r, row in enumerate(self.rows):
-            table.add_row(*(Text(cell, style="bold" if (r, c) in self.bold else "") for c, cell in enumerate(row)))
+        """The table for a terminal."""
+        columns = [Column(Text(name), overflow="fold") for name in self.header]
+        table = RichTable(*columns, title=Text(self.title))
+        for number, row in enumerate(self.rows):
+            styles = ["bold" if mark else "" for mark in self._bold_in(number)]
+            table.add_row(*map(Text, row, styles))
         return table
 
     def markdown(self) -> str:
-        """For a document."""
-        lines = [f"**{self.title}**", "", _line(self.header), _line(["---"] * len(self.header))]
-        for r, row in enumerate(self.rows):
-            lines.append(_line([f"**{cell}**" if (r, c) in self.bold else cell for c, cell in enumerate(row)]))
+        """The table for a document."""
+        rule = ["---"] * len(self.header)
+        lines = [f"**{self.title}**", "", _line(self.header), _line(rule)]
+        for number, row in enumerate(self.rows):
+            marks = zip(row, self._bold_in(number), strict=True)
+            lines.append(_line([f"**{cell}**" if mark else cell for cell, mark in marks]))
         return "\n".join(lines) + "\n"
+
+    def _bold_in(self, row: int) -> list[bool]:
+        return [(row, column) in self.bold for column in range(len(self.header))]
 
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def scores(records: Records, title: str) -> Table:
-    """Partners down, agents across: the mean score, and its standard deviation over training seeds (or error)."""
-    agents, partners = records.labels("agent"), records.labels("partner")
-    found = {(agent, partner): rows.summary() for agent, partner, rows in records.pairs()}
-    body, bold = [], set()
-    for r, partner in enumerate(partners):
-        best = max(found[agent, partner].mean for agent in agents)
-        body.append((partner, *(score(found[agent, partner]) for agent in agents)))
-        bold |= {(r, c + 1) for c, agent in enumerate(agents) if found[agent, partner].mean >= best - _CLOSE}
-    return Table(title, ("partner", *agents), tuple(body), frozenset(bold if len(agents) > 1 else ()))
+def scores(records: Records, title: str) -> ResultTable:
+    """Partners down, agents across: the mean score, and its deviation over training seeds."""
+    agents = records.labels("agent")
+    summaries = {(agent, partner): rows.summary() for agent, partner, rows in records.pairs()}
+    body = []
+    bold = set()
+    for number, partner in enumerate(records.labels("partner")):
+        row = [summaries[agent, partner] for agent in agents]
+        best = max(summary.mean for summary in row)
+        body.append((partner, *map(score, row)))
+        for column, summary in enumerate(row, start=1):
+            if summary.mean >= best - _CLOSE and len(agents) > 1:
+                bold.add((number, column))
+    return ResultTable(title, ("partner", *agents), tuple(body), frozenset(bold))
 
 
 def score(summary: Summary) -> str:
-    """A mean, and its standard deviation over training seeds, or its standard error if there is one seed."""
+    """A mean with its standard deviation over training seeds, or its error if there is one seed."""
     spread = summary.seed_deviation if summary.seeds > 1 else summary.standard_error
     return f"{summary.mean:.1f} ± {spread:.1f}"
 
 
-def details(records: Records, title: str) -> Table:
-    """A row a pair and seat: everything the summary says."""
-    header = ("agent", "partner", "seat", "mean", "sd of seeds", "s.e.", "IQM", "95% interval", "shaped", "episodes")
+def details(records: Records, title: str) -> ResultTable:
+    """All statistics of every pair, in both seats and in each."""
+    header = (
+        *("agent", "partner", "seat", "mean", "sd of seeds", "s.e.", "IQM"),
+        *("95% interval", "shaped", "episodes"),
+    )
     body = []
     for agent, partner, rows in records.pairs():
-        for name, chosen in (("both", rows), *((str(s), rows.where(rows["seat"] == s)) for s in (0, 1))):
+        by_seat = {str(seat): rows.where(rows["seat"] == seat) for seat in range(SEATS)}
+        for seat, chosen in {"both": rows, **by_seat}.items():
             summary = chosen.summary()
-            numbers = (summary.mean, summary.seed_deviation, summary.standard_error, summary.iqm)
-            interval = f"{summary.low:.1f} to {summary.high:.1f}"
-            shaped = f"{chosen['agent_shaped'].mean():.1f}"
-            texts = (f"{number:.1f}" for number in numbers)
-            body.append((agent, partner, name, *texts, interval, shaped, str(summary.episodes)))
-    return Table(title, header, tuple(body))
+            body.append(
+                (
+                    agent,
+                    partner,
+                    seat,
+                    f"{summary.mean:.1f}",
+                    f"{summary.seed_deviation:.1f}",
+                    f"{summary.standard_error:.1f}",
+                    f"{summary.iqm:.1f}",
+                    f"{summary.low:.1f} to {summary.high:.1f}",
+                    f"{chosen['agent_shaped'].mean():.1f}",
+                    str(summary.episodes),
+                )
+            )
+    return ResultTable(title, header, tuple(body))
 
 
-def partners(records: Records, compared: Sequence[str], title: str) -> Table:
-    """A row an agent and partner: how different the partner is from the one most like it, and how both shared the work.
+def partners(records: Records, compared: Sequence[str], title: str) -> ResultTable:
+    """How different each agent's partners are, and how both divided the work.
 
-    Partners differ by the counts of the compared events. The onion-preferred score is that of episodes in which the
-    partner potted more onions than tomatoes.
+    Partners differ by the counts of the compared events. The onion-preferred score is that of
+    episodes in which the partner potted more onions than tomatoes.
     """
-    header = ("agent", "partner", "event difference", "own share of cooking", "of deliveries", "onion-preferred score")
-    events = [f"partner_{event}" for event in compared]
+    header = (
+        *("agent", "partner", "event difference", "own share of cooking", "of deliveries"),
+        "onion-preferred score",
+    )
     body = []
     for agent in records.labels("agent"):
-        rows = [part for label, _, part in records.pairs() if label == agent]
-        counts = np.array([[part[event].mean() for event in events] for part in rows])
-        differences = event_difference(counts) if len(rows) > 1 else np.full(1, np.nan)
-        for part, difference in zip(rows, differences, strict=True):
-            onions = part["partner_potting_onion"] > part["partner_potting_tomato"]
-            numbers = (difference, _share(part, "placement_in_pot"), _share(part, "delivery"))
-            score = f"{part['score'][onions].mean():.1f}" if onions.any() else "-"
-            texts = ("-" if np.isnan(number) else f"{number:.2f}" for number in numbers)
-            body.append((agent, str(part["partner"][0]), *texts, score))
-    return Table(title, header, tuple(body))
+        parts = [rows for label, _, rows in records.pairs() if label == agent]
+        counts = np.array([_event_counts(rows, compared) for rows in parts])
+        differences = event_difference(counts) if len(parts) > 1 else np.full(1, np.nan)
+        for rows, difference in zip(parts, differences, strict=True):
+            onions = rows["partner_potting_onion"] > rows["partner_potting_tomato"]
+            body.append(
+                (
+                    agent,
+                    str(rows["partner"][0]),
+                    _number_or_dash(difference),
+                    _number_or_dash(_agent_share(rows, "placement_in_pot")),
+                    _number_or_dash(_agent_share(rows, "delivery")),
+                    f"{rows['score'][onions].mean():.1f}" if onions.any() else "-",
+                )
+            )
+    return ResultTable(title, header, tuple(body))
 
 
-def _share(records: Records, what: str) -> float:
-    """The agent's share of what both did, averaged over the episodes in which anybody did it."""
-    both = np.stack([records[f"agent_{what}"], records[f"partner_{what}"]], axis=1)
+def _event_counts(records: Records, compared: Sequence[str]) -> list[float]:
+    """The partner's mean count of each event."""
+    return [records[f"partner_{event}"].mean() for event in compared]
+
+
+def _number_or_dash(number: float) -> str:
+    return "-" if np.isnan(number) else f"{number:.2f}"
+
+
+def _agent_share(records: Records, event: str) -> float:
+    """The agent's share of an event, averaged over the episodes in which it happened."""
+    both = np.stack([records[f"agent_{event}"], records[f"partner_{event}"]], axis=1)
     shares = own_share(both)[:, 0]
     return float(np.nanmean(shares)) if np.isfinite(shares).any() else float("nan")
 
 
-def behaviour(records: Records, title: str, measures: Sequence[str]) -> Table:
-    """A row a pair: the mean of some columns per episode."""
-    body = [
-        (agent, partner, *(f"{rows[measure].mean():.2f}" for measure in measures))
-        for agent, partner, rows in records.pairs()
-    ]
-    return Table(title, ("agent", "partner", *measures), tuple(body))
+def behaviour(records: Records, title: str, measures: Sequence[str]) -> ResultTable:
+    """The mean of some columns for every pair."""
+    body = []
+    for agent, partner, rows in records.pairs():
+        means = [f"{rows[measure].mean():.2f}" for measure in measures]
+        body.append((agent, partner, *means))
+    return ResultTable(title, ("agent", "partner", *measures), tuple(body))
