@@ -95,7 +95,7 @@ def test_shipped_agents_are_offered_where_the_layout_is_theirs_whatever_it_is_ca
     mine, other = (names_on_offer(path) for path in own)
     assert "human-proxy:coordination_ring" in mine
     assert not [name for name in other if name.endswith(":coordination_ring")]
-    described = Lobby(Loop(Rooms(1), 1), distinct(own), []).on_offer()
+    described = Lobby(GameLoop(Rooms(1), 1), distinct(own), []).on_offer()
     assert [layout["description"] for layout in described] == ["", ""]
 
 

@@ -1,4 +1,4 @@
-"""Looking at what a page and its server say to each other, and walking through a kitchen by keys."""
+"""Helpers of browser tests: hear a page's messages, and walk through a kitchen by keys."""
 
 import json
 import time
@@ -43,7 +43,9 @@ class Walker:
     """Walks one chef by keys, each step checked against what the server says."""
 
     def __init__(self, page, ear, seat):
-        self.page, self.ear, self.seat = page, ear, seat
+        self.page = page
+        self.ear = ear
+        self.seat = seat
 
     @property
     def chef(self):

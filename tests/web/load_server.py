@@ -1,4 +1,4 @@
-"""A study's server that also tells how punctual it is: run by the load test in a process of its own."""
+"""The load test's server: a study that also tells how punctual it is."""
 
 import asyncio
 import sys
@@ -29,7 +29,7 @@ STUDY = small_study(
 
 
 class Heart:
-    """Wakes as often as games tick, and does nothing: how late it wakes is what the machine alone costs."""
+    """Wakes as often as games tick, and does nothing: its lateness is the machine's own."""
 
     def __init__(self):
         self.late = deque(maxlen=20_000)
@@ -64,7 +64,7 @@ def main(database, port, capacity):
 
     @app.get("/punctuality")
     async def punctuality() -> dict:
-        """What was measured since the last time one asked; the first answer comes when all rooms are open."""
+        """Measurements since the last call; the first call answers when all rooms are open."""
         if not beating:
             await service.open_rooms()
             beating.append(asyncio.create_task(heart.beat()))

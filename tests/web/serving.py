@@ -69,7 +69,7 @@ def watched_page(browser, window=LAPTOP, **options):
     """A page in a browser of its own; whatever it complains about is an error of the test."""
     context = browser.new_context(viewport=window, **options)
     page = context.new_page()
-    page.set_default_timeout(300_000)  # a machine may be busy, and kitchens have to be compiled
+    page.set_default_timeout(300_000)  # a machine may be busy, and rooms have to be compiled
     complaints = []
     page.on(
         "console",

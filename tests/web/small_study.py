@@ -33,10 +33,10 @@ NUMBERS = study.Numbers(
 )
 
 
-def small_study(kitchens=("counter_circuit", "many_orders"), **numbers):
-    """Two kitchens, four places in each, eight games of 40 ticks."""
+def small_study(names=("counter_circuit", "many_orders"), **numbers):
+    """Two layouts, four places in each, eight games of 40 ticks."""
     full = study.shipped("paper")
-    chosen = {name: full.layouts[name] for name in kitchens}
+    chosen = {name: full.layouts[name] for name in names}
     return replace(full, layouts=chosen, numbers=replace(NUMBERS, **numbers))
 
 
@@ -71,7 +71,7 @@ def begun(store, participant, now=1_000.0):
 
 
 def finish_study(store, who, games, ranking=(2, 0, 1, 3)):
-    """A participant who plays all games that count: `games` gives, for a kitchen, joint actions and their score."""
+    """A participant who plays all games that count: `games` has joint actions and scores."""
     participant = store.join(ParticipantIdentity("prolific", who), 1_000.0)
     for event in events_before_the_games(store.study, ranking):
         participant = store.act(participant.number, event, 1_000.0)
@@ -94,7 +94,7 @@ def finish_study(store, who, games, ranking=(2, 0, 1, 3)):
 
 
 def played_games(names, ticks=40, number=64):
-    """For each kitchen, joint actions of two scripts and their score, again and again."""
+    """For each layout, joint actions of two scripts and their score, again and again."""
     found = {}
     for name in names:
         layout = replace(layouts.get(name), horizon=ticks)

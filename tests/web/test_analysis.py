@@ -43,14 +43,16 @@ def test_where_all_agree_the_interval_is_a_point_and_otherwise_it_is_not():
         (one.layout, one.agent, one.other): one
         for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)
     }
-    agreed, open_one = found["circuit", "FCP", "HSP"], found["ring", "HSP", "MEP"]
+    agreed = found["circuit", "FCP", "HSP"]
+    open_one = found["ring", "HSP", "MEP"]
     assert (agreed.low, agreed.value, agreed.high) == (1, 1, 1)
     assert open_one.low < open_one.value < open_one.high
 
 
 def made_up_games(people=40, repeats=3, seed=0):
-    """Scores with known means by agent and seat, people who differ with deviation 15, noise of deviation 5."""
-    generator, rows = np.random.default_rng(seed), []
+    """Scores with known means by agent and seat; people deviate by 15, games by 5."""
+    generator = np.random.default_rng(seed)
+    rows = []
     for person in range(people):
         level = generator.normal(0, 15)
         for agent, mean in zip(AGENTS, (100, 80, 79), strict=True):
@@ -181,7 +183,8 @@ def test_the_report_has_all_tables_and_figures_and_shows_comments_as_text(store,
         "contrasts.csv",
     } <= set(names)
     assert {"preferences.png", "scores.png", "comments.csv", "behaviour.csv"} <= set(names)
-    page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
+    page = (tmp_path / "report.html").read_text()
+    text = (tmp_path / "report.md").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert r"\<script\>" in text

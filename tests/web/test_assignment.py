@@ -55,7 +55,7 @@ def test_a_williams_square_is_balanced_for_any_number_of_agents(agents):
     assert all(len({row[n] for row in rows}) == agents for n in range(agents))
 
 
-def test_the_letters_of_partners_are_shuffled_anew_for_everybody_and_do_not_change_the_order_of_agents():
+def test_the_letters_of_partners_are_shuffled_for_everybody_and_leave_the_order_of_agents():
     plans = [plan(PAPER, "many_orders", 5, seed) for seed in range(200)]
     assert plan(PAPER, "many_orders", 5, 7) == plans[7]
     shown = Counter(tuple(partner.agent for partner in one.partners) for one in plans)
@@ -67,7 +67,7 @@ def test_the_letters_of_partners_are_shuffled_anew_for_everybody_and_do_not_chan
     assert len(agents) == 1
 
 
-def test_newcomers_go_to_the_emptiest_kitchen_until_all_are_full():
+def test_newcomers_go_to_the_emptiest_layout_until_all_are_full():
     taken = {layout: set() for layout in PAPER.layouts}
     for seed in range(60):
         layout, place = free_place(PAPER, taken, seed)
@@ -79,7 +79,7 @@ def test_newcomers_go_to_the_emptiest_kitchen_until_all_are_full():
     assert free_place(PAPER, taken, 0) == ("many_orders", 4)
 
 
-def test_the_kitchen_that_is_drawn_says_nothing_about_the_letters_of_partners():
+def test_the_layout_that_is_drawn_says_nothing_about_the_letters_of_partners():
     met = Counter()
     for seed in range(4_000):
         layout, place = free_place(PAPER, {}, seed)
@@ -88,5 +88,5 @@ def test_the_kitchen_that_is_drawn_says_nothing_about_the_letters_of_partners():
     assert all(abs(number - 200) < 70 for number in met.values())  # five standard deviations
 
 
-def test_the_kitchen_of_the_first_newcomer_is_drawn():
+def test_the_layout_of_the_first_newcomer_is_drawn():
     assert {free_place(PAPER, {}, seed)[0] for seed in range(100)} == set(PAPER.layouts)

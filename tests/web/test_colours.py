@@ -6,7 +6,8 @@ import pytest
 
 from cochef.web.app import static_files
 
-TEXT, SIGN = 4.5, 3.0  # least contrast for text and for what only has to be seen
+TEXT = 4.5
+SIGN = 3.0
 PAIRS = [
     ("text", "ground", TEXT),
     ("text", "card", TEXT),

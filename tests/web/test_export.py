@@ -64,7 +64,7 @@ def test_a_game_is_seen_only_up_to_its_last_tick(store):
         assert seen[game.number].totals.events.sum() > 0 or not len(game.actions)
 
 
-def test_a_kitchen_of_ones_own_is_called_in_a_replay_as_on_the_pages(tmp_path):
+def test_a_layout_of_ones_own_is_called_in_a_replay_as_on_the_pages(tmp_path):
     own = tmp_path / "mine.toml"
     own.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
     small = replace(small_study(), layouts={str(own): dict.fromkeys(small_study().agents, "stay")})

@@ -105,7 +105,8 @@ def word(chance):
 
 def sensible(chance):
     """A message that a page might send, at the wrong time."""
-    whole, ranking = chance.randrange(-2, 8), chance.sample(range(4), 4)
+    whole = chance.randrange(-2, 8)
+    ranking = chance.sample(range(4), 4)
     return chance.choice(
         [
             {"type": "hello", "take_over": chance.random() < 0.5},
@@ -171,8 +172,10 @@ def frame(chance):
 
 async def babble(url, cookie, seed, frames):
     """Send frames, over a new connection whenever the server has had enough."""
-    chance, left = random.Random(seed), frames
-    address, headers = url.replace("http", "ws") + "/ws", {"Cookie": f"cochef={cookie}"}
+    chance = random.Random(seed)
+    left = frames
+    address = url.replace("http", "ws") + "/ws"
+    headers = {"Cookie": f"cochef={cookie}"}
     while left > 0:
         async with connect(
             address, origin=url, additional_headers=headers, ping_interval=None
@@ -241,7 +244,7 @@ def test_much_nonsense_over_the_websocket_harms_nobody(served):
 
 
 def call_everything(served, examples):
-    """Call every operation in ways that its description allows and forbids; how many calls that were."""
+    """Call every operation in allowed and forbidden ways; the number of calls."""
     url, store, app = served
     schema = schemathesis.openapi.from_dict(app.openapi())
     witness = store.join(ParticipantIdentity("prolific", "witness"), 1e10)

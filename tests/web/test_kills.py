@@ -1,7 +1,7 @@
 """The server is killed while bots play: nothing acknowledged is lost, and everybody goes on soon.
 
-Bots notice by themselves when a game goes on before a tick that they were told was stored, and keep all actions that
-they were shown; in the end those are compared with the store.
+Bots notice by themselves when a game goes on before a tick that they were told was stored, and keep
+all actions that they were shown; in the end those are compared with the store.
 """
 
 import asyncio
@@ -27,8 +27,9 @@ async def until(condition, playing):
 
 
 async def keep_killing(launch, address, kills, bots):
-    """Kill the server so many times while all bots play; the transcripts, and when the server answered again each time."""
-    process, answers = launch(), []
+    """Kill the server while all bots play; transcripts, and when it answered again each time."""
+    process = launch()
+    answers = []
     try:
         await asyncio.to_thread(rehearse.await_answer, address, process)
         playing = asyncio.gather(*(bot.take_part(patience=300.0) for bot in bots))
@@ -51,17 +52,17 @@ async def keep_killing(launch, address, kills, bots):
 
 
 def survive(place, kills, number, **numbers):
-    """Play with this many bots and kills; for each kill the longest that a bot waited after the server answered."""
+    """For each kill, how long the last bot waited after the server answered again."""
     file = write_study(
         place / "study.toml", **numbers, repeats=1, agent_acts_once_in=2, countdown_seconds=0
     )
-    database, port, found = f"sqlite:///{place / 'study.db'}", rehearse.free_port(), study.get(file)
+    database = f"sqlite:///{place / 'study.db'}"
+    port = rehearse.free_port()
+    found = study.get(file)
     rehearse.compile_bots(found)
-    address, kitchens = (
-        f"http://127.0.0.1:{port}",
-        [*map(layouts.get, (*found.layouts, found.tutorial_layout))],
-    )
-    bots = [Bot(address, f"bot-{n}", kitchens) for n in range(number)]
+    address = f"http://127.0.0.1:{port}"
+    played = [layouts.get(name) for name in (*found.layouts, found.tutorial_layout)]
+    bots = [Bot(address, f"bot-{n}", played) for n in range(number)]
     launch = partial(rehearse.launch, file, database, port, capacity=32)
     transcripts, answers = asyncio.run(keep_killing(launch, address, kills, bots))
     store = StudyStore.existing(database)
@@ -88,7 +89,7 @@ def test_a_server_killed_twice_loses_nothing_that_it_acknowledged(tmp_path):
 
 
 @pytest.mark.long
-def test_a_server_killed_a_hundred_times_under_twenty_players_loses_nothing_and_everybody_goes_on_soon(
+def test_a_server_killed_a_hundred_times_loses_nothing_and_everybody_goes_on_soon(
     tmp_path,
 ):
     numbers = {
@@ -99,6 +100,7 @@ def test_a_server_killed_a_hundred_times_under_twenty_players_loses_nothing_and_
     }
     waited = survive(tmp_path, 100, 20, **numbers, tutorial_ticks=60)
     print(
-        f"\n100 kills: waited at most {max(waited):.1f} s after the server answered, {sum(waited) / 100:.1f} on average"
+        f"\n100 kills: waited at most {max(waited):.1f} s after the server answered, "
+        f"{sum(waited) / 100:.1f} on average"
     )
     assert max(waited) <= SOON

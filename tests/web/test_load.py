@@ -21,7 +21,7 @@ SECONDS = 30.0
 
 
 class Crowd:
-    """Players without a browser who press keys four times a second and tell when they have drawn a tick."""
+    """Players without a browser who press keys four times a second and report drawn ticks."""
 
     def __init__(self, url):
         self.url = url
@@ -111,7 +111,8 @@ def load_server(tmp_path, capacity):
 async def measured(client, seconds):
     """What the server measures in this time, with both processes' share of a core."""
     before = (await client.get("/punctuality")).json()
-    cpu, began = time.process_time(), time.monotonic()
+    cpu = time.process_time()
+    began = time.monotonic()
     await asyncio.sleep(seconds)
     after = (await client.get("/punctuality")).json()
     passed = time.monotonic() - began
@@ -125,7 +126,8 @@ async def measured(client, seconds):
 async def load(url, numbers, capacity, seconds):
     """Measurements with growing numbers of games, beginning with none."""
     async with httpx.AsyncClient(base_url=url, timeout=60) as client:
-        crowd, found = Crowd(url), {}
+        crowd = Crowd(url)
+        found = {}
         await client.get("/punctuality", timeout=600)  # answers when all rooms are open
         found[0] = await measured(client, seconds)
         for number in numbers:

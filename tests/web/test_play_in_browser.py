@@ -10,8 +10,8 @@ from tests.web.serving import PHONE, serving
 
 @pytest.fixture(scope="module")
 def url():
-    kitchens = [layouts.get(name) for name in ("cramped_room", "coordination_ring")]
-    with serving(play_app(kitchens, [], capacity=4)) as address:
+    offered = [layouts.get(name) for name in ("cramped_room", "coordination_ring")]
+    with serving(play_app(offered, [], capacity=4)) as address:
         yield address
 
 

@@ -28,7 +28,8 @@ EVENTS = (*events_before_the_games(STUDY), *(GamePlayed(number) for number in ra
 
 def walk(events, progress=None):
     """The stages that these events lead to."""
-    progress, stages = progress or beginning(STUDY), []
+    progress = progress or beginning(STUDY)
+    stages = []
     for event in events:
         progress = advance(STUDY, progress, event)
         stages.append(progress.stage)

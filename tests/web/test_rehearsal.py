@@ -32,11 +32,9 @@ SHORT = {
 def rehearsed(tmp_path_factory):
     """Four bots that have gone through a short study: its store and their transcripts."""
     place = tmp_path_factory.mktemp("rehearsal")
-    file, database, port = (
-        write_study(place / "short.toml", **SHORT),
-        f"sqlite:///{place / 'study.db'}",
-        rehearse.free_port(),
-    )
+    file = write_study(place / "short.toml", **SHORT)
+    database = f"sqlite:///{place / 'study.db'}"
+    port = rehearse.free_port()
     found = study.get(file)
     rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
@@ -92,11 +90,9 @@ def test_problems_are_found_where_there_are_some(rehearsed):
 
 
 def test_a_study_runs_on_postgresql_too(postgres, tmp_path):
-    file, database, port = (
-        write_study(tmp_path / "short.toml", **SHORT),
-        postgres(),
-        rehearse.free_port(),
-    )
+    file = write_study(tmp_path / "short.toml", **SHORT)
+    database = postgres()
+    port = rehearse.free_port()
     found = study.get(file)
     rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
@@ -115,8 +111,9 @@ def test_a_store_in_which_nobody_has_finished_is_a_problem(tmp_path):
     store.close()
 
 
-def test_bots_play_as_clones_of_people_only_in_the_kitchen_of_those_people(tmp_path):
-    same, other = tmp_path / "mine.toml", tmp_path / "coordination_ring.toml"
+def test_bots_play_as_clones_of_people_only_on_the_layout_of_those_people(tmp_path):
+    same = tmp_path / "mine.toml"
+    other = tmp_path / "coordination_ring.toml"
     same.write_text(layouts.to_toml(layouts.get("coordination_ring")), "utf-8")
     other.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
     assert "human-proxy:coordination_ring" in [

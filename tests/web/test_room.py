@@ -50,7 +50,9 @@ def play(room, slots, ticks, slowness=1, given=None):
 
 
 def replayed(actions):
-    state, states, rewards = start(CIRCUIT), [], []
+    state = start(CIRCUIT)
+    states = []
+    rewards = []
     advance = jax.jit(lambda state, joint: step(CIRCUIT, state, joint))
     for joint in actions:
         state, outcome = advance(state, jnp.array(joint, jnp.int32))
@@ -94,7 +96,8 @@ def test_a_game_restored_from_its_actions_goes_on_as_if_nothing_had_happened(roo
 
 
 def test_ticks_played_in_one_go_are_the_same_ticks(room):
-    slots, lengths = [0, 1, 2], {0: 32, 1: 20, 2: 7}
+    slots = [0, 1, 2]
+    lengths = {0: 32, 1: 20, 2: 7}
     whole = play(room, slots, 60)
 
     def command(slot, tick):
@@ -114,7 +117,8 @@ def test_ticks_played_in_one_go_are_the_same_ticks(room):
         alone = whole[slot][: lengths[slot]]
         assert results.state == alone[-1].state
         assert results.reward == sum(one.reward for one in alone)
-        seat, tick = slot % 2, lengths[slot]
+        seat = slot % 2
+        tick = lengths[slot]
         joint = (AGENT, person(tick, slot)) if seat == 0 else (person(tick, slot), AGENT)
         after = room.play(
             [[SlotCommand(slot, joint, True, slot % 3, seat, 100 + slot, CIRCUIT.horizon)]]

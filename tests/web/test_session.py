@@ -62,7 +62,8 @@ def test_two_quick_taps_both_count_and_more_forget_the_oldest():
     ("slowness", "acting"), [(1, list(range(20))), (8, [7, 15]), (3, [2, 5, 8, 11, 14, 17])]
 )
 def test_the_agent_acts_once_in_as_many_ticks_as_it_is_slow_after_being_idle(slowness, acting):
-    game, found = PlayedGame(setup(slowness=slowness)), []
+    game = PlayedGame(setup(slowness=slowness))
+    found = []
     while not game.is_over:
         if game.agent_acts:
             found.append(game.tick)

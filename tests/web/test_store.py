@@ -45,7 +45,8 @@ def somebody(number):
 
 
 def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store):
-    first, second = store.join(somebody(1), 10.0), store.join(somebody(2), 11.0)
+    first = store.join(somebody(1), 10.0)
+    second = store.join(somebody(2), 11.0)
     assert store.join(somebody(1), 12.0) == first
     assert first.number != second.number
     assert store.join(ParticipantIdentity("link", "person-1"), 13.0).number not in (
@@ -54,7 +55,7 @@ def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store)
     )
 
 
-def test_participants_spread_evenly_over_kitchens_until_the_study_is_full(store):
+def test_participants_spread_evenly_over_layouts_until_the_study_is_full(store):
     joined = [store.join(somebody(number), 10.0) for number in range(8)]
     for layout in store.study.layouts:
         assert sorted(one.place for one in joined if one.layout == layout) == [0, 1, 2, 3]
@@ -171,14 +172,16 @@ def test_a_game_ends_once_and_with_the_progress_it_means_or_not_at_all(store):
 
 def test_beginning_a_game_stops_the_one_left_open(store):
     participant = at_the_games(store)
-    left, new = begun(store, participant), begun(store, participant)
+    left = begun(store, participant)
+    new = begun(store, participant)
     assert store.game(left).ended is GameEnd.STOPPED
     assert store.unfinished_game(participant.number).number == new
 
 
 def test_what_to_play_next_follows_from_the_plan(store):
     participant = at_the_games(store)
-    start, planned = counted_game(store.study, participant), participant.plan.games[0]
+    start = counted_game(store.study, participant)
+    planned = participant.plan.games[0]
     agent = participant.plan.partners[planned.partner].agent
     assert (start.phase, start.agent, start.seat, start.ticks) == (
         Phase.GAME,
@@ -202,7 +205,8 @@ def test_what_to_play_next_follows_from_the_plan(store):
 
 @IN_A_FILE
 def test_a_withdrawn_participant_leaves_no_byte_behind(store, tmp_path):
-    kept, gone = at_the_games(store, "stays"), at_the_games(store, "leaves-Xq7")
+    kept = at_the_games(store, "stays")
+    gone = at_the_games(store, "leaves-Xq7")
     games = [begun(store, participant) for participant in (kept, gone)]
     store.append([Steps(game, 0, ((1, 2),) * 20) for game in games])
     store.withdraw(gone.number)

@@ -39,10 +39,8 @@ def test_a_study_is_the_same_after_storing_its_configuration():
 
 
 def test_new_words_keep_the_design_and_change_the_configuration():
-    paper, reworded = (
-        study.shipped("paper"),
-        study.parse(PAPER.replace("about 30 minutes", "an hour"), "other"),
-    )
+    paper = study.shipped("paper")
+    reworded = study.parse(PAPER.replace("about 30 minutes", "an hour"), "other")
     assert reworded.design_hash == paper.design_hash
     assert reworded.configuration_hash != paper.configuration_hash
     other = study.parse(paper_with("random"), "other")
@@ -99,10 +97,12 @@ def test_the_configuration_has_a_checksum_of_every_file_that_is_loaded():
 
 def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    proxy, ring = shipped.path("human-proxy", "coordination_ring"), layouts.get("coordination_ring")
+    proxy = shipped.path("human-proxy", "coordination_ring")
+    ring = layouts.get("coordination_ring")
     odd = tmp_path / "0.5*odd+name@idle=3.safetensors"
     odd.write_bytes(proxy.read_bytes())
-    mixed = "0.3*human-proxy:coordination_ring+0.5*script:delivery+0.2*human-clone:coordination_ring@idle=2"
+    clone = "human-clone:coordination_ring@idle=2"
+    mixed = f"0.3*human-proxy:coordination_ring+0.5*script:delivery+0.2*{clone}"
     wanted = {
         "human-proxy:coordination_ring": [proxy],
         "human-clone:coordination_ring@noise=0.1,idle=3": [
@@ -178,7 +178,7 @@ def test_a_mistake_in_a_study_file_is_named(old, new, complaint):
     assert complaint in str(error.value)
 
 
-def test_two_kitchens_of_one_name_are_refused(tmp_path):
+def test_two_layouts_of_one_name_are_refused(tmp_path):
     own = tmp_path / "coordination_ring.toml"
     own.write_text(layouts.to_toml(layouts.get("cramped_room")), "utf-8")
     complaint = "are both called 'coordination_ring'; rename one of the files"
@@ -188,7 +188,7 @@ def test_two_kitchens_of_one_name_are_refused(tmp_path):
         study.parse(PAPER.replace('"cramped_room"', f"'{own}'"), "mine")
 
 
-def test_an_agent_that_cannot_be_loaded_is_named_with_its_kitchen():
+def test_an_agent_that_cannot_be_loaded_is_named_with_its_layout():
     broken = study.parse(paper_with("script:tomato_placement"), "mine")
     with pytest.raises(
         InputError,

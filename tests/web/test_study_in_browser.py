@@ -199,7 +199,9 @@ def test_who_declines_is_thanked_and_asked_nothing_more(url, store, browser):  #
 
 
 def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participant(
-    url, store, browser
+    url,
+    store,
+    browser,  # noqa: F811
 ):
     participant = store.join(ParticipantIdentity("prolific", "other"), 1e10)
     for event in events_before_the_games(STUDY):
