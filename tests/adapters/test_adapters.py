@@ -96,7 +96,7 @@ def test_both_chefs_get_the_teams_reward_and_read_their_own_part_in_their_info()
 
 
 def _one_soup_by_chef_1():
-    """Joint actions for the cramped room: chef 0 steps aside, chef 1 cooks, plates and delivers a soup."""
+    """Joint actions for the cramped room: chef 0 steps aside, chef 1 delivers a soup."""
     north, south, east, west, stay, use = Action
     fetch_and_place = [east, use, west, north, use, east]
     plate = [south, west, west, south, use, east, north, north, use]

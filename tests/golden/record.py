@@ -1,8 +1,8 @@
 """Writes the golden playthroughs anew: `python -m tests.golden.record`.
 
-Every step is checked against the reference engine first; a difference refuses the recording. Without arguments
-each file keeps its actions and gets the text that they give now. With names of layouts, a new episode is played
-for each: of many short ones the one in which most different things happen.
+Every step is checked against the reference engine first; a difference refuses the recording.
+Without arguments each file keeps its actions and gets the text that they give now. With names of
+layouts, a new episode is played for each: of many short ones, the one with most different events.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class RefusedError(Exception):
 
 
 def check_against_reference(layout: Layout, actions: Sequence[Joint]) -> None:
-    """Raise `RefusedError` at the first step in which state, events or rewards differ from the reference."""
+    """Raise `RefusedError` at the first step that differs from the reference."""
     engine, ours = Engine(layout), start(layout)
     theirs = engine.start()
     take = jax.jit(step, static_argnames="layout")
@@ -50,7 +50,8 @@ def check_against_reference(layout: Layout, actions: Sequence[Joint]) -> None:
         for what, (our_answer, their_answer) in answers.items():
             if our_answer != their_answer:
                 raise RefusedError(
-                    f"{layout.name}, step {number}: {what} is {our_answer}, the reference has {their_answer}"
+                    f"{layout.name}, step {number}: {what} is {our_answer}, "
+                    f"the reference has {their_answer}"
                 )
 
 
@@ -64,7 +65,7 @@ def write(layout: Layout, actions: Sequence[Joint]) -> Path:
 
 
 def eventful_actions(layout: Layout, steps: int) -> list[Joint]:
-    """Of many episodes of wanderers, one that pays, with most different events, and then with most pay."""
+    """Of many episodes of wanderers, the one that pays and has most different events."""
     engine = Engine(layout)
     best: tuple[tuple[bool, int, float], list[Joint]] = ((False, 0, 0.0), [])
     for seed in range(_CANDIDATES):

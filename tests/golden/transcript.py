@@ -1,4 +1,4 @@
-"""A playthrough as text: what was done, how the kitchen looks then, and what it brought about, step by step."""
+"""A playthrough as text, step by step: the actions, the kitchen afterwards, and the events."""
 
 from collections.abc import Iterator, Sequence
 

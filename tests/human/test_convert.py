@@ -27,12 +27,13 @@ DOCS = Path(__file__).parents[2] / "docs" / "human.md"
 
 @pytest.fixture(scope="module")
 def pickles():
-    """The recorded tables: from the archive that COCHEF_HUMAN_ARCHIVE names, else from the reference engine."""
+    """The recorded tables, from the archive in COCHEF_HUMAN_ARCHIVE or the reference engine."""
     if "COCHEF_HUMAN_ARCHIVE" in os.environ:
         return read_archive(Path(os.environ["COCHEF_HUMAN_ARCHIVE"]))
     found = importlib.util.find_spec("overcooked_ai_py")
     assert found, (
-        "overcooked-ai 1.1.0 is not in this environment: use make test-long, or set COCHEF_HUMAN_ARCHIVE"
+        "overcooked-ai 1.1.0 is not in this environment: "
+        "use make test-long, or set COCHEF_HUMAN_ARCHIVE"
     )
     directory = Path(found.origin).parents[1] / DATA_DIRECTORY
     return {split: (directory / file_name(split)).read_bytes() for split in Split}

@@ -1,4 +1,7 @@
-"""A small kitchen to show rules in: a state in, one step, the state out. Rows are those of a state's JSON."""
+"""A small kitchen to show rules in: a state in, one step, the state out.
+
+Rows are those of a state's JSON.
+"""
 
 from typing import NamedTuple
 

@@ -38,7 +38,7 @@ def items(layout):
 
 @cache
 def places(layout):
-    """Two chefs anywhere; more often than by chance they face a station of some kind, or one and the same."""
+    """Two chefs anywhere; they often face a station of some kind, or one and the same."""
     stands = [
         (layout.position(cell), facing) for cell in layout.floor_cells for facing in Direction
     ]

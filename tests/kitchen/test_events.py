@@ -1,8 +1,16 @@
 """The events that judge what a chef did, as sentences."""
 
+import numpy as np
 import pytest
 
 from cochef.kitchen import layouts
+from cochef.kitchen.events import (
+    Event,
+    counted_events,
+    event_distances,
+    normalised_counts,
+    reference_events,
+)
 from tests.kitchen.small_room import (
     ASIDE,
     AT_COUNTER,
@@ -151,3 +159,25 @@ def test_a_placement_is_judged_by_the_best_order_that_the_pot_can_still_become(
     if item == "tomato" and contents and "optimal" in judged:
         events.add("optimal_tomato_placement")
     assert after.events[0] == events
+
+
+def test_an_event_without_a_subset_cannot_be_made():
+    with pytest.raises(TypeError, match="subset"):
+        Event.__new_member__(Event, 24)
+
+
+def test_events_are_compared_in_the_papers_subsets():
+    onions, tomatoes = layouts.get("counter_circuit"), layouts.get("many_orders")
+    assert len(counted_events(onions)) == 12
+    assert len(counted_events(tomatoes)) == 21
+    assert len(reference_events(onions)) == 15
+    assert reference_events(tomatoes) == counted_events(tomatoes)
+    assert set(counted_events(onions)) < set(counted_events(tomatoes)) < set(Event)
+
+
+def test_the_distance_between_event_counts_is_relative_to_the_largest_count():
+    counts = np.array([[10, 0, 0], [5, 2, 0], [0, 2, 0]])
+    assert normalised_counts(counts).tolist() == [[1, 0, 0], [0.5, 1, 0], [0, 1, 0]]
+    expected = [[0, 1.5, 2], [1.5, 0, 0.5], [2, 0.5, 0]]
+    assert event_distances(counts).tolist() == expected
+    assert event_distances(counts / 2).tolist() == expected

@@ -73,7 +73,8 @@ FAULTS = {
     ),
     "unknown tile": (
         grid("XXPXX\nO1 2T\nX Q X\nXDXSX"),
-        "unknown tile 'Q' at column 3, row 3; use ' ' floor, 'X' counter, 'P' pot, 'O' onion dispenser, "
+        "unknown tile 'Q' at column 3, row 3; "
+        "use ' ' floor, 'X' counter, 'P' pot, 'O' onion dispenser, "
         "'T' tomato dispenser, 'D' dish dispenser, 'S' serving, '1' and '2' the starts",
     ),
     "a missing start": (
@@ -115,7 +116,8 @@ FAULTS = {
     ),
     "an unreachable floor": (
         grid("XXPXXXX\nO1 2TXX\nX   X X\nXDXSXXX"),
-        "no chef can reach the floor at column 6, row 3; open a way to it or make it a counter ('X')",
+        "no chef can reach the floor at column 6, row 3; "
+        "open a way to it or make it a counter ('X')",
     ),
     "an order of 0 items": (
         order('"" = { value = 20, time = 20 }'),

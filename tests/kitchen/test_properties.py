@@ -1,7 +1,7 @@
 """What holds in every state of every kitchen, whatever the chefs do.
 
-Each state is drawn with its pots, counters and hands; from there a thousand steps are made at once, with the chefs
-in other places and doing other things, mostly using what they face.
+Each state is drawn with its pots, counters and hands; from there a thousand steps are made at once,
+with the chefs in other places and doing other things, mostly using what they face.
 """
 
 import json
@@ -142,13 +142,13 @@ def test_nothing_comes_from_nowhere_and_nothing_is_lost(name, data):
 
 
 def belongings(state):
-    """How many onions, tomatoes and dishes there are in hands, on counters, in pots and in soups: [step, 3]."""
+    """How many onions, tomatoes and dishes there are, also in pots and soups: [step, 3]."""
     in_pots = np.pad(state.pots.contents.sum(axis=1), ((0, 0), (0, 1)))
     return parts(state.chefs.held).sum(axis=1) + parts(state.counters).sum(axis=1) + in_pots
 
 
 def parts(items):
-    """The onions, tomatoes and dishes that items are made of; a soup is one dish and what is in it."""
+    """The onions, tomatoes and dishes in items; a soup is one dish and what is in it."""
     soup = items >= Item.SOUP
     onions = np.where(soup, (items - Item.SOUP) % 4, items == Item.ONION)
     tomatoes = np.where(soup, (items - Item.SOUP) // 4, items == Item.TOMATO)
@@ -203,10 +203,11 @@ MOVES_A_TOMATO_OR_CHANGES_A_POT = (
 @EXAMPLES
 @given(data=st.data())
 def test_swapping_seats_mirrors_the_outcome_except_where_seat_order_decides(name, data):
-    """Seat order decides when both chefs use the same counter or pot in one step, and then anything may differ.
+    """Seat order decides when both chefs use the same counter or pot in one step.
 
-    Otherwise it only decides whether a pickup was useful: that of a dish if the other chef moved a dish in the same
-    step, that of a tomato if the other moved a tomato or changed a pot's contents.
+    Then anything may differ. Otherwise it only decides whether a pickup was useful: that of a dish
+    if the other chef moved a dish in the same step, that of a tomato if the other moved a tomato or
+    changed a pot's contents.
     """
     steps = drawn_steps(data, name)
     after, outcome = jax.device_get(

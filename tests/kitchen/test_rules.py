@@ -234,7 +234,8 @@ def test_a_chef_walks_over_free_floor_and_turns_where_it_goes(action, later):
     assert after.chefs == [[*later, "dish"], [4, 1, "N", None]]
 
 
-WALKS = {  # places are column, row and facing; the floor of the room is columns 1 to 4 of rows 1 and 2
+# Places are column, row and facing; the floor of the room is columns 1 to 4 of rows 1 and 2.
+WALKS = {
     "against a counter: turns only": ([SOUTH, STAY], "12E 41N", "12S 41N"),
     "against a station: turns only": ([NORTH, EAST], "21S 42S", "21N 42E"),
     "into a standing chef: turns only": ([EAST, STAY], "21S 31N", "21E 31N"),

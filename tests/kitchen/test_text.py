@@ -89,7 +89,10 @@ def test_a_kitchen_is_drawn_four_characters_a_cell():
     )
 
 
-NO_FLOOR = "; floor cells of many_orders: (1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (1, 3), (2, 3), (3, 3)"
+NO_FLOOR = (
+    "; floor cells of many_orders: "
+    "(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (1, 3), (2, 3), (3, 3)"
+)
 FAULTS = {
     "a list": ([], "a state is []; it takes an object with chefs, pots, counters and t"),
     "an unknown key": (

@@ -26,7 +26,7 @@ def faced_by(layout: Layout, *tiles: Tile) -> list[set[int]]:
 
 
 def holders(layout: Layout) -> dict[str, set[int]]:
-    """Which seats can get hold of each item, from a dispenser, a pot, or over a counter that both can face."""
+    """Which seats can get each item: from a dispenser, a pot, or over a counter of both."""
     counters, pots = faced_by(layout, Tile.COUNTER), faced_by(layout, Tile.POT)
     may_pass = bool(counters[0] & counters[1])
 
@@ -85,7 +85,7 @@ def allowed_events(layout: Layout) -> set[Event]:
 
 
 def allowed(layout: Layout) -> set[str]:
-    """Everything that is counted and can happen in a kitchen: events by their labels, and what else is counted."""
+    """Everything that is counted and can happen on a layout: events by label, and the rest."""
     events = allowed_events(layout)
     names = {event.label for event in events}
     worth = recipes.values(layout)

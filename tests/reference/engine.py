@@ -1,7 +1,7 @@
-"""overcooked_ai 1.1.0 as a second opinion: plays our kitchens and speaks our JSON.
+"""overcooked_ai 1.1.0 as a second opinion: plays our layouts and speaks our JSON.
 
-The package is used as published. The one edit to its transitions is `AutomaticGridworld`: a pot starts when its
-third item lands, and no other way. Manual kitchens run without any edit.
+The package is used as published. The one edit to its transitions is `AutomaticGridworld`: a pot
+starts when its third item lands, and no other way. Manual layouts run without any edit.
 """
 
 import copy
@@ -18,7 +18,7 @@ from cochef.kitchen.layout import Layout, Position
 
 
 def _import_reference() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """The package's actions, rules and planners, imported without gym and with the old name of infinity."""
+    """The package's modules, imported without gym and with the old name of infinity."""
     np.Inf = np.inf
     stubs = {name: ModuleType(name) for name in ("gym", "gym.envs", "gym.envs.registration")}
     stubs["gym.envs.registration"].register = lambda **_: None
@@ -45,7 +45,7 @@ _STAY = _actions.Action.ALL_ACTIONS.index(_actions.Action.STAY)
 
 
 class AutomaticGridworld(_mdp.OvercookedGridworld):
-    """The reference's rules, with pots that start by themselves when the third item lands, and only so."""
+    """The reference's rules with pots that start when the third item lands, and only then."""
 
     def log_object_potting(self, events_infos, state, old_soup, new_soup, obj_name, player_index):
         """Called right after an ingredient has been added, before the step's tick."""
@@ -111,7 +111,7 @@ class Engine:
         return np.stack(views).transpose(0, 2, 1, 3)
 
     def features(self, state: ReferenceState) -> np.ndarray:
-        """The 96 features of both seats, with every counter a goal; ties among counters go row by row."""
+        """The 96 features of both seats; every counter is a goal, ties go row by row."""
         world = self._recipes_in_force()
         if self._planner is None:
             planner = _planners.MotionPlanner(world, counter_goals=world.get_counter_locations())
@@ -175,7 +175,7 @@ class Engine:
         after: ReferenceState,
         infos: dict,
     ):
-        """Our events of one seat: those the reference logs by their names there, four more from its states."""
+        """Our events of one seat: those the reference logs, and four more from its states."""
         if actions[seat] != _INTERACT:
             return
         chef = state.players[seat]
@@ -219,7 +219,7 @@ class Engine:
 
 
 def _logged_at() -> dict[tuple[str, str], Event]:
-    """Our event for each name that the reference logs and the tile at which it does; what is left out is not ours."""
+    """Our event for each name that the reference logs, and the tile; others are not ours."""
     table = {("soup_delivery", "S"): Event.DELIVERY, ("soup_pickup", "P"): Event.SOUP_PICKUP}
     table["dish_pickup", "D"] = Event.PICKUP_DISH_FROM_DISPENSER
     table["onion_pickup", "O"] = Event.PICKUP_ONION_FROM_DISPENSER

@@ -14,7 +14,7 @@ ITEMS = {item_name(item): int(item) for item in (*Item, *range(Item.SOUP, 2 * It
 
 
 def rows_of_states(states: State) -> np.ndarray:
-    """Every number of some states [N, ...] in a row each: chefs (cells, facings, hands), pots, counters, time."""
+    """Some states [N, ...], a row of numbers each: chefs, pots, counters, time."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
     return np.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)
 

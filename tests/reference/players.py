@@ -1,8 +1,9 @@
 """Players that bring about what random play hardly ever does: they walk to stations and use them.
 
-The two wanderers in a kitchen share a taste, which changes now and then: how much they like each kind of use. So
-they go through phases of cooking well, of wrong mixes, of cluttering counters and clearing them, of waiting at a
-pot with a dish; and now and then both make for one tile to use it in the same step. They see the state as JSON.
+The two wanderers in a kitchen share a preference for each kind of use, which changes now and then.
+So they go through phases of cooking well, of wrong mixes, of cluttering counters and clearing them,
+of waiting at a pot with a dish; and now and then both make for one tile to use it in the same step.
+They see the state as JSON.
 """
 
 from functools import cache
@@ -13,11 +14,11 @@ from cochef.kitchen.constants import SEATS, Action, Direction, Tile
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.navigation import UNREACHABLE, facing_distances
 from tests.reference.allowed import shared_tiles
-from tests.reference.uses import LIKINGS, Uses
+from tests.reference.uses import MEAN_WEIGHTS, Uses
 
-_SPREAD = 0.5  # how far tastes stray from the average, in powers of ten
+_SPREAD = 0.5  # how far preferences stray from the mean, in powers of ten
 _FASHIONS = ("take_tomato", "light_1", "light_2")  # where they stray twice as far
-_PHASE = 80  # steps that a taste lasts on average
+_PHASE = 80  # steps that preferences last on average
 _MEETING = 120  # steps from one meeting at a tile to the next, on average
 _MEETING_LASTS = 12
 _PATIENCE = 15  # steps more than the way takes, after which a goal is dropped
@@ -39,18 +40,18 @@ class RandomPair:
 
 
 class Wanderers:
-    """Two chefs that walk to stations by their common taste and use them."""
+    """Two chefs that walk to stations by their common preferences and use them."""
 
     def __init__(self, layout: Layout, rng: np.random.Generator):
         self._rng = rng
         self._shared = shared_tiles(layout)
         self._chefs = [_Wanderer(layout, seat, rng) for seat in range(SEATS)]
-        self._change_taste()
+        self._change_preferences()
 
     def act(self, state: dict) -> tuple[int, int]:
         """An action for each chef."""
         if self._rng.random() < 1 / _PHASE:
-            self._change_taste()
+            self._change_preferences()
         if self._shared and self._rng.random() < 1 / _MEETING:
             self._meet(state, self._shared[self._rng.integers(len(self._shared))])
         return self._chefs[0].act(state), self._chefs[1].act(state)
@@ -60,21 +61,21 @@ class Wanderers:
             for chef in self._chefs:
                 chef.pursue(tile, _MEETING_LASTS)
 
-    def _change_taste(self) -> None:
-        spread = {kind: _SPREAD * (2 if kind in _FASHIONS else 1) for kind in LIKINGS}
-        taste = {
-            kind: liking * 10 ** self._rng.normal(0, spread[kind])
-            for kind, liking in LIKINGS.items()
+    def _change_preferences(self) -> None:
+        spread = {kind: _SPREAD * (2 if kind in _FASHIONS else 1) for kind in MEAN_WEIGHTS}
+        weights = {
+            kind: mean * 10 ** self._rng.normal(0, spread[kind])
+            for kind, mean in MEAN_WEIGHTS.items()
         }
         for chef in self._chefs:
-            chef.taste = taste
+            chef.weights = weights
 
 
 class _Wanderer:
     """A chef with a goal: a tile to face and use."""
 
     def __init__(self, layout: Layout, seat: int, rng: np.random.Generator):
-        self.taste = LIKINGS
+        self.weights = MEAN_WEIGHTS
         self._layout, self._seat, self._rng = layout, seat, rng
         self._routes, self._distances = _routes(layout)
         self._uses = Uses(layout, seat)
@@ -114,7 +115,7 @@ class _Wanderer:
         return y * self._layout.width + x, "NSEW".index(facing), held
 
     def _review(self, cell: int, facing: int, held: str | None) -> None:
-        """Drop a goal that is reached, takes too long, or does not answer; go elsewhere if the way is blocked."""
+        """Drop a goal that is reached, takes too long, does not answer, or is blocked."""
         if self._patience < 0:
             self._goal, self._meeting = None, False
         if self._last is None or self._meeting:
@@ -133,15 +134,15 @@ class _Wanderer:
             self._patience = _STEPS_ASIDE * self._rng.random()
 
     def _choose(self, state: dict) -> int | None:
-        """A tile to use: the kind of use is drawn by taste, and then often the nearest tile for it."""
+        """A tile to use: the kind is drawn by preference, then often the nearest tile for it."""
         options: dict[str, list[int]] = {}
         for kind, tile in self._uses.options(state):
             options.setdefault(kind, []).append(tile)
         if not options:
             return None
-        draw = self._rng.random() * sum(self.taste[kind] for kind in options)
+        draw = self._rng.random() * sum(self.weights[kind] for kind in options)
         for kind in options:
-            draw -= self.taste[kind]
+            draw -= self.weights[kind]
             if draw <= 0:
                 break
         if self._rng.random() < _NEAREST:
@@ -151,7 +152,7 @@ class _Wanderer:
 
 @cache
 def _routes(layout: Layout) -> tuple[list, list]:
-    """Per cell, facing and tile: the action that leads a chef in front of it (None: no way does), and the distance."""
+    """Per cell, facing and tile: the action that leads in front of it (or None), and how far."""
     distance = facing_distances(layout).astype(int)
     table = np.full(distance.shape, None, object)
     for cell in layout.floor_cells:

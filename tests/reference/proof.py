@@ -1,7 +1,7 @@
 """The same steps in both engines, and everything that comes out compared.
 
-Every step is taken by both engines from the same state. As the next state of the reference is where the next step
-begins, no difference in any step means no difference in whole episodes.
+Every step is taken by both engines from the same state. As the next state of the reference is where
+the next step begins, no difference in any step means no difference in whole episodes.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ _SHOWN = 3  # differences that are described; the others are only counted
 
 @dataclass
 class Trace:
-    """N steps of one engine: the states after them, events, rewards, and some observations by number of step."""
+    """N steps of one engine: states after them, events, rewards, and observations of some."""
 
     after: np.ndarray | list
     events: np.ndarray | list
@@ -94,7 +94,7 @@ def compare_play(
 def compare_anything(
     engine: Engine, steps: int, rng: np.random.Generator, program: Callable = as_shipped
 ) -> Comparison:
-    """Take single steps from random states in both engines and compare each, observations included."""
+    """Compare single steps from random states in both engines, observations included."""
     recorder = _Recorder(engine)
     for _ in range(steps):
         data = random_state(engine.layout, rng)
@@ -103,7 +103,7 @@ def compare_anything(
 
 
 class _Recorder:
-    """Takes steps in the reference and keeps what came of them, until they are compared with ours."""
+    """Takes steps in the reference and keeps their results until they are compared with ours."""
 
     def __init__(self, engine: Engine):
         self._engine, self._numbering = engine, Numbering(engine.layout)
@@ -119,7 +119,7 @@ class _Recorder:
         planes: int,
         features: int,
     ) -> tuple[ReferenceState, dict]:
-        """The state after a step, also as JSON; one in so many is observed, at other times in each episode."""
+        """The state after a step, also as JSON; one in so many is observed, at varying times."""
         engine, theirs, number = self._engine, self._theirs, len(self._actions)
         after, outcome = engine.step(state, actions)
         self._before.append(self._numbering.row(data))
@@ -178,9 +178,12 @@ def _words(what: str, ours: np.ndarray, theirs: np.ndarray) -> str:
     if ours.shape != theirs.shape:
         return f"have the shape {ours.shape} in ours, {theirs.shape} in theirs"
     if what == "events":
-        return f"ours {[event_names(seat) for seat in ours]}, theirs {[event_names(seat) for seat in theirs]}"
+        our_names = [event_names(seat) for seat in ours]
+        their_names = [event_names(seat) for seat in theirs]
+        return f"ours {our_names}, theirs {their_names}"
     places = np.argwhere(ours != theirs).tolist()
-    return f"at {places}: ours {ours[ours != theirs].tolist()}, theirs {theirs[ours != theirs].tolist()}"
+    differ = ours != theirs
+    return f"at {places}: ours {ours[differ].tolist()}, theirs {theirs[differ].tolist()}"
 
 
 def count(

@@ -1,4 +1,4 @@
-"""What a chef could do next: every tile whose use makes sense to it, and what kind of use that is."""
+"""What a chef could do next: every tile whose use makes sense, and what kind of use that is."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -8,7 +8,7 @@ from cochef.kitchen.constants import POT_CAPACITY, Cooking, Tile
 from cochef.kitchen.layout import Layout
 from tests.reference.allowed import DISPENSERS, INGREDIENT_NAMES, faced_by
 
-LIKINGS = {  # how much each kind of use is liked on average
+MEAN_WEIGHTS = {  # of each kind of use among all that are possible
     "take_onion": 1.0,
     "take_tomato": 1.4,
     "take_spoiler": 5.0,
@@ -106,7 +106,7 @@ class Uses:
                 yield self._clearing(cell, lying[cell], full, cooking > 0), cell
 
     def _clearing(self, cell: int, item: str, full: bool, cooking: bool) -> str:
-        """Whether taking this from a counter helps: the chef can use it or pass it on, or others need the place."""
+        """Whether taking this from a counter helps: to use it, pass it on, or make room."""
         if full and cell in self._shared and item in self._usable:
             return "make_room"
         useful = item in self._usable or cell not in self._shared
@@ -124,7 +124,7 @@ class Uses:
         return not wanted and sum(cell not in lying for cell in self._counters) < 3
 
     def _spoils(self, contents: str, item: str) -> bool:
-        """Whether a begun pot is worthless already, or will be worth less when filled up with this item."""
+        """Whether a begun pot is worthless, or will be worth less when filled up with this item."""
         onions, tomatoes = contents.count("o"), contents.count("t")
         missing = POT_CAPACITY - onions - tomatoes
         before = self._reachable[onions][tomatoes]

@@ -79,7 +79,10 @@ def read_archive(path: Path) -> dict[Split, bytes]:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); give the path of {ARCHIVE_NAME}"
         ) from error
-    remedy = f"it takes {ARCHIVE_NAME} as published on PyPI, {ARCHIVE_BYTES} bytes with sha256 {ARCHIVE_SHA256}"
+    remedy = (
+        f"it takes {ARCHIVE_NAME} as published on PyPI, "
+        f"{ARCHIVE_BYTES} bytes with sha256 {ARCHIVE_SHA256}"
+    )
     if size != ARCHIVE_BYTES:
         raise InputError(f"{path}: has {size} bytes; {remedy}")
     digest = hashlib.sha256(content).hexdigest()
@@ -119,10 +122,10 @@ def convert(pickles: Mapping[Split, bytes]) -> list[ReplayCheck]:
     ]
     trajectories = replay([record.game for record in records])
     checks = [_check(*both) for both in zip(records, trajectories, strict=True)]
-    return sorted(checks, key=_place_in_file)
+    return sorted(checks, key=_order_in_file)
 
 
-def _place_in_file(check: ReplayCheck) -> tuple[str, bool, int]:
+def _order_in_file(check: ReplayCheck) -> tuple[str, bool, int]:
     game = check.game
     return game.layout_name, game.split != Split.TRAIN, game.pair
 
@@ -140,18 +143,18 @@ def _games_of(table: _Table) -> Iterator[tuple[tuple[str, int], np.ndarray]]:
 def _record(table: _Table, rows: np.ndarray, split: Split, pair: int) -> _Record:
     name = str(table["layout_name"][rows[0]])
     layout = layouts.get(_OUR_NAMES.get(name, name))
-    place = f"{file_name(split)}, rows {rows[0]} to {rows[-1]} ({name})"
+    source = f"{file_name(split)}, rows {rows[0]} to {rows[-1]} ({name})"
     if not np.array_equal(table["cur_gameloop"][rows], np.arange(len(rows))):
-        raise InputError(f"{place}: steps are missing or out of order; a game numbers them from 0")
+        raise InputError(f"{source}: steps are missing or out of order; a game numbers them from 0")
     befores, afters = table["state"][rows], table["next_state"][rows]
     if not np.array_equal(befores[1:], afters[:-1]):
-        raise InputError(f"{place}: a step does not begin where the one before it ended")
+        raise InputError(f"{source}: a step does not begin where the one before it ended")
     try:
         first, *states = [_state(layout, text) for text in (befores[0], *afters)]
         actions = [_joint_action(text) for text in table["joint_action"][rows]]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{place}: a state or an action cannot be understood ({error!r})"
+            f"{source}: a state or an action cannot be understood ({error!r})"
         ) from error
     rewards = table["reward_norm"][rows].astype(int)
     game = HumanGame(
@@ -194,19 +197,20 @@ def _state(layout: Layout, text: str) -> _Json:
     ]
     pots, counters = [], []
     for thing in record["objects"].values():
-        place = tuple(thing["position"])
-        if layout.tile(place) is Tile.POT:
-            pots.append([*place, *_pot(layout, thing)])
+        position = tuple(thing["position"])
+        if layout.tile(position) is Tile.POT:
+            pots.append([*position, *_pot(layout, thing)])
         else:
-            counters.append([*place, _item(thing)])
+            counters.append([*position, _item(thing)])
     return {"chefs": chefs, "pots": sorted(pots), "counters": sorted(counters)}
 
 
 def _pot(layout: Layout, soup: _Json) -> tuple[str, int]:
-    """Contents and ticks. The record goes on counting when a soup is ready; our count ends there."""
+    """Contents and ticks of a pot."""
     kind, items, ticks = soup["state"]
     if kind != "onion":
         raise ValueError(f"a soup of {kind!r}")
+    # The record goes on counting when a soup is ready; our count ends there.
     ready = int(recipes.cooking_times(layout)[items, 0])
     return "o" * items, min(ticks, ready) if ticks else -1
 
@@ -227,5 +231,5 @@ def _joint_action(text: str) -> list[int]:
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401
-    """What a text in the record says: Python's notation, of which only quotes and False differ from JSON's."""
+    """The value of a text in Python's notation; only quotes and False differ from JSON here."""
     return json.loads(text.replace("'", '"').replace("False", "false"))

@@ -1,7 +1,8 @@
 """Reading the pickled table of the archive without trusting it.
 
-The file is a pandas table, pickled in 2019. Its objects are rebuilt as inert parts that only remember what they
-were made with, so that no code of pandas or numpy is called by the file, and any other name in it is refused.
+The file is a pandas table, pickled in 2019. Its objects are rebuilt as inert parts that only keep
+what they were made with: no code of pandas or numpy is called by the file, and any other name in it
+is refused.
 """
 
 import io
@@ -14,7 +15,7 @@ from cochef.errors import InputError
 
 
 class _Part:
-    """Stands for any object or call in the file: keeps its arguments and its state, and does nothing."""
+    """Stands for any object or call in the file: keeps its arguments and state, does nothing."""
 
     arguments: tuple[Any, ...]
     state: Any = None
