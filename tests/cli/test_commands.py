@@ -199,10 +199,10 @@ def test_help_of_every_command_loads_no_jax():
 
 
 def test_status_loads_no_jax(tmp_path):
-    training = {"training": {"total": 640, "kitchens": 8, "steps": 40}}
-    job = {"kind": "population", "version": 1, "about": training, "needs": {}}
     directory = tmp_path / "jobs" / "population-narrow-0123456789ab"
     directory.mkdir(parents=True)
+    job = {"kind": "population", "version": 1, "config": {}, "inputs": {}}
     (directory / "job.json").write_text(json.dumps(job))
+    (directory / "config.json").write_text(json.dumps({"training": {"total_steps": 640}}))
     (directory / "metrics.jsonl").write_text(json.dumps({"steps": 320, "seconds": 1.0}) + "\n")
     assert_answered_without_jax(["status", "--out", str(tmp_path)])

@@ -4,30 +4,29 @@ import json
 
 import pytest
 
+from cochef import methods
 from cochef.cli.evaluate import Evaluate
 from cochef.cli.train import Train
 from cochef.errors import InputError
-from cochef.experiments.presets import METHODS, PRESETS
-from cochef.learning import runs
+from cochef.experiments.presets import PRESETS
+from cochef.learning.writers import read_metrics
+
+SMOKE = {"preset": "smoke", "steps": 960}
 
 
 @pytest.fixture(scope="module")
 def trained(narrow, tmp_path_factory):
     out = tmp_path_factory.mktemp("training") / "new"
-    assert (
-        Train("mep", layout=narrow, preset="smoke", steps=960, out=out, tensorboard=True).run() == 0
-    )
+    assert Train("mep", narrow, **SMOKE, out=out, tensorboard=True).run() == 0
     return out
 
 
 def test_training_leaves_agents_curves_and_files_for_tensorboard(trained):
-    assert sorted(path.name for path in (trained / "agents").iterdir()) == [
-        "00.safetensors",
-        "01.safetensors",
-    ]
+    agents = sorted(path.name for path in (trained / "agents").iterdir())
+    assert agents == ["00.safetensors", "01.safetensors"]
     assert (trained / "learning.png").read_bytes().startswith(b"\x89PNG")
     assert any((trained / "tensorboard").iterdir())
-    assert [line["steps"] for line in runs.metrics(trained)] == [320, 640, 960]
+    assert [line["steps"] for line in read_metrics(trained)] == [320, 640, 960]
 
 
 def test_a_trained_agent_is_evaluated_by_its_path(trained, narrow, capsys):
@@ -37,7 +36,7 @@ def test_a_trained_agent_is_evaluated_by_its_path(trained, narrow, capsys):
 
 
 def test_a_finished_run_says_so_and_shows_its_results_again(trained, narrow, capsys):
-    assert Train("mep", layout=narrow, preset="smoke", steps=960, out=trained).run() == 0
+    assert Train("mep", narrow, **SMOKE, out=trained).run() == 0
     printed = capsys.readouterr()
     assert "finished already, nothing to do" in printed.err
     assert "median" in printed.out
@@ -46,10 +45,10 @@ def test_a_finished_run_says_so_and_shows_its_results_again(trained, narrow, cap
 
 def test_other_settings_need_another_directory(trained, narrow):
     with pytest.raises(InputError, match="seed 0, not 7"):
-        Train("mep", layout=narrow, preset="smoke", steps=960, seed=7, out=trained).run()
+        Train("mep", narrow, **SMOKE, seed=7, out=trained).run()
 
 
-def test_own_rewards_and_helping_rewards_of_biased_policies(narrow, tmp_path):
+def test_own_rewards_and_shaped_rewards_of_biased_policies(narrow, tmp_path):
     rewards = tmp_path / "mine.toml"
     out = tmp_path / "run"
     rewards.write_text(
@@ -57,10 +56,10 @@ def test_own_rewards_and_helping_rewards_of_biased_policies(narrow, tmp_path):
     )
     command = Train("hsp", narrow, "smoke", rewards=rewards, biased_shaping="annealed", out=out)
     assert command.run() == 0
-    about = json.loads((out / "config.json").read_text())
-    assert about["hidden"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 4
-    assert about["shaping"] == {"soup_pickup": 5.0}
-    assert about["biased_shaping"] == "annealed"
+    config = json.loads((out / "config.json").read_text())
+    assert config["hidden_rewards"] == [{"pickup_dish_from_dispenser": 7.0, "order": 0.0}] * 4
+    assert config["shaping"] == {"soup_pickup": 5.0}
+    assert config["options"]["biased_shaping"] == "annealed"
 
 
 def test_without_hidden_rewards_there_is_no_biased_policy(narrow, tmp_path):
@@ -73,9 +72,9 @@ def test_without_hidden_rewards_there_is_no_biased_policy(narrow, tmp_path):
     ("wrong", "complaint"),
     [
         ({"members": 0}, "members is 0; it takes a whole number from 1"),
-        ({"steps": 100}, "total is 100; an update alone takes 320 steps"),
+        ({"steps": 100}, "total_steps is 100; an update alone takes 320 steps"),
         ({"seed": -1}, "seed -1; allowed: 0"),
-        ({"biased_shaping": "constant"}, "only hsp has biased policies"),
+        ({"biased_shaping": "constant"}, "the population sp, which has no such option"),
     ],
 )
 def test_settings_that_make_no_sense_are_errors(narrow, tmp_path, wrong, complaint):
@@ -83,14 +82,17 @@ def test_settings_that_make_no_sense_are_errors(narrow, tmp_path, wrong, complai
         Train("fcp", layout=narrow, preset="smoke", out=tmp_path, **wrong).run()
 
 
-def test_every_preset_has_every_method():
-    for preset in PRESETS.values():
-        assert set(preset.members) == set(METHODS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_every_method(preset):
+    for method in methods.every():
+        sizes = method.sizes(PRESETS[preset].scale)
+        assert method.population.size.name in sizes
+        assert all(size >= 1 for size in sizes.values())
 
 
-def test_the_papers_preset_makes_its_number_of_updates_and_hardly_anneals_its_helping_rewards():
-    training = PRESETS["paper"].training
+def test_the_papers_preset_makes_its_number_of_updates_and_hardly_anneals_its_shaped_rewards():
+    training = PRESETS["paper"].first_stage
     assert training.iterations == 250
     assert training.steps_per_iteration == 100 * 400
-    assert training.shaping.steps == 10 * training.total
-    assert PRESETS["paper"].members["hsp"] == 36
+    assert training.shaping.steps == 10 * training.total_steps
+    assert methods.get("hsp").sizes(PRESETS["paper"].scale)["biased"] == 36
