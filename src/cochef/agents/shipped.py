@@ -13,14 +13,6 @@ CLONES = {
     "human-proxy": "imitates the people of the test half of the human games; for evaluation",
     "human-clone": "imitates the people of the train half of the human games",
 }
-AGENTS = {  # goes as soon as the callers take the registry's summaries
-    "hsp": "gets along with anybody: trained with biased policies and MEP's (HSP, the paper's method)",
-    "fcp": "trained with self-play policies of three levels of skill (FCP)",
-    "mep": "trained with policies of a maximum entropy population (MEP)",
-    "trajdiv": "trained with policies of different trajectories (TrajDiv)",
-    "sp": "trained with itself",
-}
-KINDS = CLONES | AGENTS
 
 
 def path(kind: str, layout: str) -> Path:
