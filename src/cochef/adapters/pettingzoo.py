@@ -60,7 +60,7 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
-        """Begin an episode. Nothing is random: the seed changes nothing, and there are no options."""
+        """Begin an episode. Nothing is random, so the seed is not used; there are no options."""
         self.agents = list(CHEFS)
         self._episode.reset()
         return self._observations(), {chef: {} for chef in CHEFS}
@@ -78,9 +78,8 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         if not self.agents:
             raise InputError("no episode is running; call reset to begin one")
         if set(actions) != set(CHEFS):
-            raise InputError(
-                f"actions for {', '.join(map(str, actions)) or 'nobody'}; it takes {' and '.join(CHEFS)}"
-            )
+            given = ", ".join(map(str, actions)) or "nobody"
+            raise InputError(f"actions for {given}; it takes {' and '.join(CHEFS)}")
         reward, did = self._episode.step([actions[chef] for chef in CHEFS])
         over = self._episode.is_over
         self.agents = [] if over else list(CHEFS)

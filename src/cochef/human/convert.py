@@ -146,7 +146,8 @@ def _record(table: _Table, rows: np.ndarray, split: Split, pair: int) -> _Record
     source = f"{file_name(split)}, rows {rows[0]} to {rows[-1]} ({name})"
     if not np.array_equal(table["cur_gameloop"][rows], np.arange(len(rows))):
         raise InputError(f"{source}: steps are missing or out of order; a game numbers them from 0")
-    befores, afters = table["state"][rows], table["next_state"][rows]
+    befores = table["state"][rows]
+    afters = table["next_state"][rows]
     if not np.array_equal(befores[1:], afters[:-1]):
         raise InputError(f"{source}: a step does not begin where the one before it ended")
     try:

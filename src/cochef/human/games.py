@@ -146,7 +146,8 @@ def _check_columns(table: dict[str, np.ndarray]) -> None:
             raise InputError(
                 f"{name} holds {column.dtype} in {column.ndim} axes; it takes {wanted} in {axes}"
             )
-    actions, ends = table["actions"], table["end"]
+    actions = table["actions"]
+    ends = table["end"]
     if any(len(table[name]) != len(ends) for name in _KINDS if name != "actions"):
         raise InputError("the columns are of different lengths; every game has one entry in each")
     if not len(ends) or ends[0] < 1 or (np.diff(ends) < 1).any():

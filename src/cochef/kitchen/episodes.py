@@ -96,10 +96,11 @@ def first_difference(episode: Episode) -> Difference | None:
     played = _steps_json(episode.layout, trajectory)
     for time, (recorded, replayed) in enumerate(zip(episode.steps, played, strict=True)):
         for part in _COMPARED:
-            theirs, ours = recorded[part], replayed[part]
+            theirs = recorded[part]
+            ours = replayed[part]
             if part == "events":
-                theirs = _only_known(theirs, episode.known_events)
-                ours = _only_known(ours, episode.known_events)
+                theirs = [_only_known(chef, episode) for chef in theirs]
+                ours = [_only_known(chef, episode) for chef in ours]
             if theirs != ours:
                 return Difference(time, part, theirs, ours)
     score = float(trajectory.score)
@@ -108,8 +109,8 @@ def first_difference(episode: Episode) -> Difference | None:
     return None
 
 
-def _only_known(events: Sequence[Sequence[str]], known: frozenset[str]) -> list[list[str]]:
-    return [[name for name in chef if name in known] for chef in events]
+def _only_known(events: Sequence[str], episode: Episode) -> list[str]:
+    return [name for name in events if name in episode.known_events]
 
 
 def _steps_json(layout: Layout, trajectory: Trajectory) -> Iterator[dict[str, Any]]:

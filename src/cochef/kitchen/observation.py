@@ -185,8 +185,9 @@ def _decode_items(entries: Int[Array, "items 6"]) -> Int[Array, " items"]:
 
 def _decode_pots(layout: Layout, entries: Int[Array, "pots 9"]) -> Pot:
     contents = entries[:, : 2 * POT_CAPACITY].reshape(-1, INGREDIENTS, POT_CAPACITY).sum(axis=-1)
-    lit, left = entries[:, -3], entries[:, -1]
-    return Pot(contents, jnp.where(lit > 0, cooking_time(layout, contents) - left, -1))
+    lit = entries[:, -3] > 0
+    ticks = cooking_time(layout, contents) - entries[:, -1]
+    return Pot(contents, jnp.where(lit, ticks, -1))
 
 
 def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26 *kitchens"]:

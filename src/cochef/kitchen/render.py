@@ -33,8 +33,12 @@ STEPS_PER_SECOND = 6.0
 
 NextActions = tuple[str, str]  # by seat: an action's name, shown with a sign, or free text
 
-_WALL, _CARD, _TEXT, _QUIET = "#2c3540", "#3b4754", "#f5f2ec", "#a7b4be"
-_HOLDS, _DOES = 0.7, 1.26  # where these begin on a chef's card
+_WALL = "#2c3540"
+_CARD = "#3b4754"
+_TEXT = "#f5f2ec"
+_QUIET = "#a7b4be"
+_HOLDS = 0.7  # where this begins on a chef's card, in tiles
+_DOES = 1.26
 _SIGNS = frozenset(action.name.lower() for action in Action)
 
 

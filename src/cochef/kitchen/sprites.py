@@ -18,14 +18,14 @@ CHEF_SHADES = ("#1d4596", "#3a7420")
 CHEF_MARGIN = 20  # how far a chef and what it holds reach beyond the tile
 
 _FLOORS = ("#f6ecdc", "#eee0c9")
-_COUNTER, _COUNTER_LIGHT, _COUNTER_SEAM, _COUNTER_FRONT, _COUNTER_FOOT = (
-    "#7f97a3",
-    "#9db2bb",
-    "#6f8793",
-    "#546b77",
-    "#41545e",
-)
-_SKIN, _SKIN_SHADE, _HAIR = "#f8cfa8", "#d99f72", "#6b4a33"
+_COUNTER = "#7f97a3"
+_COUNTER_LIGHT = "#9db2bb"
+_COUNTER_SEAM = "#6f8793"
+_COUNTER_FRONT = "#546b77"
+_COUNTER_FOOT = "#41545e"
+_SKIN = "#f8cfa8"
+_SKIN_SHADE = "#d99f72"
+_HAIR = "#6b4a33"
 _SHADOW = "#2b1d0e30"
 _SOUPS = ((242, 193, 92), (223, 84, 58))  # onion, tomato
 _THREE = {1: ((0, 0),), 2: ((-0.5, 0), (0.5, 0)), 3: ((-0.52, 0.32), (0.52, 0.32), (0, -0.52))}
@@ -194,8 +194,10 @@ def _pieces(canvas: Canvas, contents: str, centre: Point, r: Length) -> None:
 @cache
 def pot(contents: str, ticks: int, time: int, size: int) -> Image.Image:
     """A pot on its stove: idle (ticks -1), cooking with the time left, or ready with a tick."""
-    canvas, centre = Canvas(size), (50, 43)
-    lit, ready = ticks >= 0, ticks >= time
+    canvas = Canvas(size)
+    centre = (50, 43)
+    lit = ticks >= 0
+    ready = ticks >= time
     if lit:
         canvas.circle(*centre, 40, "#2b2f34")
         canvas.arc(
