@@ -17,7 +17,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from cochef.web import replays, tickets
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import GameEnd, ParticipantIdentity
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
@@ -229,7 +229,7 @@ def babble_beside_a_witness(served, frames):
             played += 1
     assert played > 1
     number = tickets.number_on(store.secret, witness)
-    assert store.participant(number).progress.stage is Stage.TUTORIAL
+    assert store.participant(number).progress.stage is StudyStage.TUTORIAL
     assert replays.mismatches(store, list(store.games())) == []
     assert requests.get(f"{url}/health", timeout=10).json() == {"status": "well"}
 

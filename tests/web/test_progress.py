@@ -11,7 +11,7 @@ from cochef.web.progress import (
     GamePlayed,
     Judged,
     ParticipantProgress,
-    Stage,
+    StudyStage,
     TutorialDone,
     Understood,
     WarmupDone,
@@ -39,14 +39,14 @@ def walk(events, progress=None):
 def test_a_person_goes_through_all_stages_in_order():
     progress, stages = walk(EVENTS)
     assert list(dict.fromkeys(stages)) == [
-        stage for stage in Stage if stage not in (Stage.CONSENT, Stage.DECLINED)
+        stage for stage in StudyStage if stage not in (StudyStage.CONSENT, StudyStage.DECLINED)
     ]
-    assert progress == ParticipantProgress(Stage.THANKS, (1, 1, 1, 1), 8)
+    assert progress == ParticipantProgress(StudyStage.THANKS, (1, 1, 1, 1), 8)
 
 
 def test_who_does_not_consent_has_declined_and_can_do_nothing_more():
     progress, _ = walk([Consent(False)])
-    assert progress.stage is Stage.DECLINED
+    assert progress.stage is StudyStage.DECLINED
     for event in EVENTS:
         with pytest.raises(InputError, match="at the stage declined"):
             advance(STUDY, progress, event)
@@ -54,7 +54,7 @@ def test_who_does_not_consent_has_declined_and_can_do_nothing_more():
 
 def test_no_event_is_accepted_at_a_stage_to_which_it_does_not_belong():
     accepted = 0
-    for stage in Stage:
+    for stage in StudyStage:
         for event in {type(event): event for event in reversed(EVENTS)}.values():
             try:
                 advance(STUDY, ParticipantProgress(stage, (1, 1, 1, 1)), event)
@@ -66,7 +66,7 @@ def test_no_event_is_accepted_at_a_stage_to_which_it_does_not_belong():
 
 def test_without_questions_their_stage_is_left_out():
     unasked = replace(STUDY, questions=())
-    assert advance(unasked, beginning(unasked), Consent(True)).stage is Stage.INSTRUCTIONS
+    assert advance(unasked, beginning(unasked), Consent(True)).stage is StudyStage.INSTRUCTIONS
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_without_questions_their_stage_is_left_out():
 )
 def test_an_answer_outside_what_is_allowed_is_refused(values, complaint):
     with pytest.raises(InputError, match=complaint):
-        advance(STUDY, ParticipantProgress(Stage.QUESTIONS, (0,) * 4), Answers(values))
+        advance(STUDY, ParticipantProgress(StudyStage.QUESTIONS, (0,) * 4), Answers(values))
 
 
 def test_every_question_may_be_declined():
     declined = Answers(dict.fromkeys(("age", "gender", "experience")))
     assert (
-        advance(STUDY, ParticipantProgress(Stage.QUESTIONS, (0,) * 4), declined).stage
-        is Stage.INSTRUCTIONS
+        advance(STUDY, ParticipantProgress(StudyStage.QUESTIONS, (0,) * 4), declined).stage
+        is StudyStage.INSTRUCTIONS
     )
 
 
@@ -108,7 +108,9 @@ def test_every_partner_is_tried_before_one_goes_on():
 @pytest.mark.parametrize("ranking", [(), (0, 1, 2), (0, 1, 2, 2), (0, 1, 2, 4), (0, 1, 2, 3, 3)])
 def test_a_ranking_has_every_partner_once(ranking):
     with pytest.raises(InputError, match="every partner from 0 to 3 once"):
-        advance(STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged(ranking, NO_COMMENTS))
+        advance(
+            STUDY, ParticipantProgress(StudyStage.RANKING, (1,) * 4), Judged(ranking, NO_COMMENTS)
+        )
 
 
 @pytest.mark.parametrize(
@@ -116,17 +118,21 @@ def test_a_ranking_has_every_partner_once(ranking):
 )
 def test_comments_have_an_entry_for_each_partner_and_question_of_a_sensible_length(comments):
     with pytest.raises(InputError, match="comment"):
-        advance(STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), comments))
+        advance(
+            STUDY, ParticipantProgress(StudyStage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), comments)
+        )
     assert (
         advance(
-            STUDY, ParticipantProgress(Stage.RANKING, (1,) * 4), Judged((0, 1, 2, 3), NO_COMMENTS)
+            STUDY,
+            ParticipantProgress(StudyStage.RANKING, (1,) * 4),
+            Judged((0, 1, 2, 3), NO_COMMENTS),
         ).stage
-        is Stage.GAMES
+        is StudyStage.GAMES
     )
 
 
 def test_games_are_played_in_order_and_none_twice():
-    progress = ParticipantProgress(Stage.GAMES, (1,) * 4, 3)
+    progress = ParticipantProgress(StudyStage.GAMES, (1,) * 4, 3)
     for wrong in (2, 4, -1):
         with pytest.raises(InputError, match="the next one to play is 3"):
             advance(STUDY, progress, GamePlayed(wrong))

@@ -10,7 +10,7 @@ from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import rehearse, study
 from cochef.web.bots import Bot, Transcript, _enter, bot_policies
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import ParticipantIdentity, Phase
 from cochef.web.store import StudyStore
 from tests.web.small_study import small_study
@@ -50,7 +50,7 @@ def rehearsed(tmp_path_factory):
 def test_bots_go_through_the_whole_study_and_nothing_is_wrong_with_what_is_stored(rehearsed):
     store, transcripts = rehearsed
     assert rehearse.problems(store, transcripts) == []
-    assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 4
+    assert [one.progress.stage for one in store.participants()] == [StudyStage.THANKS] * 4
     phases = Counter(game.start.phase for game in store.games())
     assert phases == {Phase.TUTORIAL: 4, Phase.WARMUP: 16, Phase.GAME: 32}
     assert all(len(game.actions) == game.start.ticks for game in store.games())
@@ -99,7 +99,7 @@ def test_a_study_runs_on_postgresql_too(postgres, tmp_path):
         transcripts = asyncio.run(rehearse.take_part(f"http://127.0.0.1:{port}", found, 2))
     store = StudyStore.existing(database)
     assert rehearse.problems(store, transcripts) == []
-    assert [one.progress.stage for one in store.participants()] == [Stage.THANKS] * 2
+    assert [one.progress.stage for one in store.participants()] == [StudyStage.THANKS] * 2
     store.close()
 
 

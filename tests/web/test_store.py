@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sql
 
 from cochef.errors import InputError
-from cochef.web.progress import Consent, GamePlayed, Stage, WarmupPlayed
+from cochef.web.progress import Consent, GamePlayed, StudyStage, WarmupPlayed
 from cochef.web.records import (
     GameEnd,
     ParticipantIdentity,
@@ -98,7 +98,7 @@ def test_progress_and_plan_are_there_again_after_opening_the_database_anew(store
     again = StudyStore.existing(url)
     assert again.study == store.study
     assert again.participant(participant.number) == participant
-    assert participant.progress.stage is Stage.GAMES
+    assert participant.progress.stage is StudyStage.GAMES
     again.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from cochef.web import replays, tickets
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import GameEnd, ParticipantIdentity, Phase
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
@@ -115,7 +115,7 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
             play(page, f"Game {number + 1} of" if number < 8 else "Thank you")
         code = page.inner_text(".code")
     (participant,) = store.participants()
-    assert participant.progress.stage is Stage.THANKS and code == participant.completion_code
+    assert participant.progress.stage is StudyStage.THANKS and code == participant.completion_code
     games = list(store.games())
     assert [sum(game.start.phase is phase for game in games) for phase in Phase] == [1, 4, 8]
     assert all(
@@ -162,7 +162,7 @@ def test_partners_are_ranked_by_pointer_and_a_reload_keeps_the_comments(url, sto
         page.check("#sure")
         page.click("text=Send")
         page.wait_for_selector("h1:has-text('Game 1 of 8')")
-    assert store.participant(participant.number).progress.stage is Stage.GAMES
+    assert store.participant(participant.number).progress.stage is StudyStage.GAMES
 
 
 def test_nobody_reads_what_the_one_before_them_at_the_same_machine_wrote(url, store, browser):  # noqa: F811

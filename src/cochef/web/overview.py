@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import GameEnd, Phase
 from cochef.web.schema import GAMES
 from cochef.web.store import StudyStore
@@ -19,8 +19,8 @@ def overview(store: StudyStore, now: float) -> dict[str, Any]:
         stages = Counter(str(one.progress.stage) for one in people if one.layout == layout)
         groups[layout] = {
             "wanted": store.study.numbers.participants_per_layout,
-            "finished": stages[Stage.THANKS],
-            "stages": {stage.value: stages[stage] for stage in Stage},
+            "finished": stages[StudyStage.THANKS],
+            "stages": {stage.value: stages[stage] for stage in StudyStage},
         }
     return {
         "study": store.study.name,

@@ -19,7 +19,7 @@ MAX_ANSWER = 200  # characters
 MAX_COMMENT = 5_000
 
 
-class Stage(StrEnum):
+class StudyStage(StrEnum):
     """The stages of a study, in order; who does not consent has declined."""
 
     CONSENT = "consent"
@@ -37,7 +37,7 @@ class Stage(StrEnum):
 class ParticipantProgress:
     """How far a participant has come."""
 
-    stage: Stage
+    stage: StudyStage
     tried: tuple[int, ...]  # free games ended with each partner, in the order of the plan
     games: int = 0  # that count
 
@@ -98,27 +98,27 @@ StudyEvent = (
 )
 
 _STAGE_OF = {
-    Consent: Stage.CONSENT,
-    Answers: Stage.QUESTIONS,
-    Understood: Stage.INSTRUCTIONS,
-    TutorialDone: Stage.TUTORIAL,
-    WarmupPlayed: Stage.WARMUP,
-    WarmupDone: Stage.WARMUP,
-    Judged: Stage.RANKING,
-    GamePlayed: Stage.GAMES,
+    Consent: StudyStage.CONSENT,
+    Answers: StudyStage.QUESTIONS,
+    Understood: StudyStage.INSTRUCTIONS,
+    TutorialDone: StudyStage.TUTORIAL,
+    WarmupPlayed: StudyStage.WARMUP,
+    WarmupDone: StudyStage.WARMUP,
+    Judged: StudyStage.RANKING,
+    GamePlayed: StudyStage.GAMES,
 }
 _NEXT = {
-    Answers: Stage.INSTRUCTIONS,
-    Understood: Stage.TUTORIAL,
-    TutorialDone: Stage.WARMUP,
-    WarmupDone: Stage.RANKING,
-    Judged: Stage.GAMES,
+    Answers: StudyStage.INSTRUCTIONS,
+    Understood: StudyStage.TUTORIAL,
+    TutorialDone: StudyStage.WARMUP,
+    WarmupDone: StudyStage.RANKING,
+    Judged: StudyStage.GAMES,
 }
 
 
 def beginning(study: Study) -> ParticipantProgress:
     """The progress of somebody who has just joined."""
-    return ParticipantProgress(Stage.CONSENT, (0,) * len(study.agents))
+    return ParticipantProgress(StudyStage.CONSENT, (0,) * len(study.agents))
 
 
 def advance(study: Study, progress: ParticipantProgress, event: StudyEvent) -> ParticipantProgress:
@@ -131,15 +131,17 @@ def advance(study: Study, progress: ParticipantProgress, event: StudyEvent) -> P
     _check(study, progress, event)
     match event:
         case Consent(agrees):
-            after = Stage.QUESTIONS if study.questions else Stage.INSTRUCTIONS
-            return replace(progress, stage=after if agrees else Stage.DECLINED)
+            after = StudyStage.QUESTIONS if study.questions else StudyStage.INSTRUCTIONS
+            return replace(progress, stage=after if agrees else StudyStage.DECLINED)
         case WarmupPlayed(partner):
             tried = list(progress.tried)
             tried[partner] += 1
             return replace(progress, tried=tuple(tried))
         case GamePlayed(number):
             done = number + 1 == study.games_each
-            return replace(progress, games=number + 1, stage=Stage.THANKS if done else Stage.GAMES)
+            return replace(
+                progress, games=number + 1, stage=StudyStage.THANKS if done else StudyStage.GAMES
+            )
         case _:
             return replace(progress, stage=_NEXT[type(event)])
 

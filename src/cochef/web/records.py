@@ -11,7 +11,7 @@ from cochef.errors import InputError, shown
 from cochef.kitchen.constants import SEATS
 from cochef.validation import one_of
 from cochef.web.assignment import ParticipantPlan
-from cochef.web.progress import ParticipantProgress, Stage
+from cochef.web.progress import ParticipantProgress, StudyStage
 from cochef.web.study import Study
 
 NOBODY = "stay"  # the agent of the tutorial
@@ -130,9 +130,9 @@ def warmup_game(study: Study, participant: Participant, partner: int) -> GameSta
 
 def counted_game(study: Study, participant: Participant) -> GameStart:
     """The next of the games that count."""
-    if participant.progress.stage is not Stage.GAMES:
+    if participant.progress.stage is not StudyStage.GAMES:
         raise InputError(
-            f"a game at the stage {participant.progress.stage}; it belongs to {Stage.GAMES}"
+            f"a game at the stage {participant.progress.stage}; it belongs to {StudyStage.GAMES}"
         )
     planned = participant.plan.games[participant.progress.games]
     agent = participant.plan.partners[planned.partner].agent

@@ -15,7 +15,7 @@ from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS
 from cochef.web import export, layout_names, replays
 from cochef.web.bots import Bot, Transcript, bot_policies
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import GameEnd, Phase, StoredGame
 from cochef.web.store import StudyStore
 from cochef.web.study import Study
@@ -111,7 +111,7 @@ def _unfinished(store: StudyStore, transcripts: Sequence[Transcript]) -> Iterato
     if len(people) != len(transcripts):
         yield f"{len(people)} participants are stored, {len(transcripts)} took part"
     for one in people:
-        if one.progress.stage is not Stage.THANKS:
+        if one.progress.stage is not StudyStage.THANKS:
             yield f"participant {one.number} has come only to the stage {one.progress.stage}"
     codes = Counter(one.completion_code for one in people)
     if codes != Counter(transcript.code for transcript in transcripts):

@@ -16,7 +16,7 @@ from cochef.files import write_whole
 from cochef.kitchen.events import Event
 from cochef.web import analysis, export
 from cochef.web.analysis import Columns, Contrast, RankingPreference, ScoreEstimate, ScoreFit
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.store import StudyStore
 
 _ACROSS = 3  # panels of a figure
@@ -96,7 +96,7 @@ def _people(store: StudyStore, games: Columns) -> Section:
     rows = []
     for layout in store.study.layouts:
         stages = [one.progress.stage for one in people if one.layout == layout]
-        finished = sum(stage is Stage.THANKS for stage in stages)
+        finished = sum(stage is StudyStage.THANKS for stage in stages)
         played = wrong = 0
         if games:
             here = games["layout"] == layout

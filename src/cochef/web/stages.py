@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from cochef.web.progress import Stage
+from cochef.web.progress import StudyStage
 from cochef.web.records import Participant
 from cochef.web.study import Study
 
@@ -22,36 +22,36 @@ def stage_message(study: Study, participant: Participant, alias: str) -> dict[st
         "text": _text(study, progress.stage),
     }
     match progress.stage:
-        case Stage.QUESTIONS:
+        case StudyStage.QUESTIONS:
             message["questions"] = [asdict(question) for question in study.questions]
-        case Stage.WARMUP:
+        case StudyStage.WARMUP:
             message["tried"] = list(progress.tried)
             message["least"] = study.numbers.warmup_games_least
-        case Stage.RANKING:
+        case StudyStage.RANKING:
             message["comment_questions"] = list(study.comment_questions)
             message["alias"] = alias
-        case Stage.GAMES:
+        case StudyStage.GAMES:
             message["game"] = progress.games
             message["games"] = study.games_each
-        case Stage.THANKS:
+        case StudyStage.THANKS:
             message["code"] = participant.completion_code
         case _:
             pass
-    if progress.stage in (Stage.WARMUP, Stage.RANKING):
+    if progress.stage in (StudyStage.WARMUP, StudyStage.RANKING):
         message["partners"] = [partner.label for partner in participant.plan.partners]
     return message
 
 
-def _text(study: Study, stage: Stage) -> str:
+def _text(study: Study, stage: StudyStage) -> str:
     texts = study.texts
     return {
-        Stage.CONSENT: texts.consent,
-        Stage.QUESTIONS: "",
-        Stage.INSTRUCTIONS: texts.instructions,
-        Stage.TUTORIAL: texts.tutorial,
-        Stage.WARMUP: texts.warmup,
-        Stage.RANKING: texts.ranking,
-        Stage.GAMES: texts.games,
-        Stage.THANKS: texts.thanks,
-        Stage.DECLINED: texts.declined,
+        StudyStage.CONSENT: texts.consent,
+        StudyStage.QUESTIONS: "",
+        StudyStage.INSTRUCTIONS: texts.instructions,
+        StudyStage.TUTORIAL: texts.tutorial,
+        StudyStage.WARMUP: texts.warmup,
+        StudyStage.RANKING: texts.ranking,
+        StudyStage.GAMES: texts.games,
+        StudyStage.THANKS: texts.thanks,
+        StudyStage.DECLINED: texts.declined,
     }[stage]

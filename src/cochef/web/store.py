@@ -26,8 +26,8 @@ from cochef.web.progress import (
     Answers,
     Judged,
     ParticipantProgress,
-    Stage,
     StudyEvent,
+    StudyStage,
     advance,
     beginning,
 )
@@ -252,9 +252,9 @@ class StudyStore:
     def _taken(self, connection: sql.Connection, now: float) -> dict[str, set[int]]:
         """The places of those who have finished or may still do so."""
         here = now - self.study.numbers.hours_until_abandoned * _HOUR
-        counts = (PARTICIPANTS.c.stage == Stage.THANKS) | (PARTICIPANTS.c.seen >= here)
+        counts = (PARTICIPANTS.c.stage == StudyStage.THANKS) | (PARTICIPANTS.c.seen >= here)
         chosen = sql.select(PARTICIPANTS.c.layout, PARTICIPANTS.c.place)
-        chosen = chosen.where(counts, PARTICIPANTS.c.stage != Stage.DECLINED)
+        chosen = chosen.where(counts, PARTICIPANTS.c.stage != StudyStage.DECLINED)
         taken: dict[str, set[int]] = {}
         for layout, place in connection.execute(chosen):
             taken.setdefault(layout, set()).add(place)
@@ -282,7 +282,9 @@ class StudyStore:
     def _from_row(self, row: Mapping[Any, Any]) -> Participant:
         plan = assignment.plan(self.study, row["layout"], row["place"], row["seed"])
         progress = ParticipantProgress(
-            stage=Stage(row["stage"]), tried=tuple(json.loads(row["tried"])), games=row["games"]
+            stage=StudyStage(row["stage"]),
+            tried=tuple(json.loads(row["tried"])),
+            games=row["games"],
         )
         return Participant(
             plan=plan, progress=progress, **{name: row[name] for name in _PARTICIPANT_COLUMNS}
@@ -304,7 +306,7 @@ class StudyStore:
     ) -> Participant:
         before = self._participant(connection, number)
         after = advance(self.study, before.progress, event)
-        finished = now if after.stage is Stage.THANKS else None
+        finished = now if after.stage is StudyStage.THANKS else None
         row = {**_progress_columns(after), "seen": now, "finished": finished}
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(row))
         match event:

@@ -20,7 +20,7 @@ from cochef.web import records, tickets, wire
 from cochef.web.connection import TRY_AGAIN_LATER, Connection
 from cochef.web.live import LiveGame
 from cochef.web.loop import FullError, GameLoop
-from cochef.web.progress import GamePlayed, Stage, StudyEvent, WarmupPlayed
+from cochef.web.progress import GamePlayed, StudyEvent, StudyStage, WarmupPlayed
 from cochef.web.records import GameEnd, GameStart, Participant, ParticipantIdentity, Phase, Steps
 from cochef.web.session import GameSetup, JointAction
 from cochef.web.stages import stage_message
@@ -95,7 +95,7 @@ class StudyService:
         """Open every room of the study, those of participants who have not finished first."""
         study = self.store.study
         participants = await self.ask(self.store.participants)
-        done = (Stage.THANKS, Stage.DECLINED)
+        done = (StudyStage.THANKS, StudyStage.DECLINED)
         waiting = {one.layout for one in participants if one.progress.stage not in done}
         wanted = {study.tutorial_layout: [records.NOBODY]}
         for name, agents in study.layouts.items():
@@ -190,9 +190,9 @@ class StudyService:
     def _next_game(self, participant: Participant, partner: int | None) -> GameStart:
         study = self.store.study
         stage = participant.progress.stage
-        if stage is Stage.TUTORIAL:
+        if stage is StudyStage.TUTORIAL:
             return records.tutorial_game(study, participant, 0)
-        if stage is Stage.WARMUP:
+        if stage is StudyStage.WARMUP:
             if partner is None:
                 raise InputError("partner is missing; it takes the number of a partner")
             return records.warmup_game(study, participant, partner)
