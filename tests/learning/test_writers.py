@@ -1,24 +1,24 @@
-"""Where the numbers of a run go."""
+"""Where the metrics of a run go."""
 
 import sys
 
 import pytest
 
 from cochef.errors import InputError
-from cochef.learning.writers import JsonLinesWriter, Logging, scalars
+from cochef.learning.writers import ExternalRunWriter, JsonLinesWriter, TensorBoardWriter, scalars
 
-UPDATE = {"entropy": 1.5, "clipped": 0.1}
+UPDATE = {"entropy": 1.5, "clip_fraction": 0.1}
 LINES = [
-    {"iteration": 1, "steps": 100, "seconds": 0.5, "task": [10.0, 30.0], "update": UPDATE},
-    {"iteration": 2, "steps": 200, "seconds": 1.0, "task": [20.0, 60.0], "update": UPDATE},
+    {"iteration": 1, "steps": 100, "seconds": 0.5, "task_return": [10.0, 30.0], "update": UPDATE},
+    {"iteration": 2, "steps": 200, "seconds": 1.0, "task_return": [20.0, 60.0], "update": UPDATE},
 ]
 
 
-def feed(sink, lines=LINES):
-    sink.begin({"method": "selfplay"})
+def feed(writer, lines=LINES):
+    writer.begin({"population": "sp"})
     for line in lines:
-        sink.write(line)
-    sink.end()
+        writer.write(line)
+    writer.end()
 
 
 def records(directory):
@@ -26,7 +26,8 @@ def records(directory):
     from tensorboardX.proto.event_pb2 import Event  # noqa: PLC0415
 
     (path,) = directory.iterdir()
-    content, found = path.read_bytes(), []
+    content = path.read_bytes()
+    found = []
     while content:
         size = int.from_bytes(content[:8], "little")
         event = Event.FromString(content[12 : 12 + size])
@@ -37,18 +38,18 @@ def records(directory):
 
 def test_a_line_as_scalars():
     assert scalars(LINES[0]) == {
-        "task/mean": 20.0,
-        "task/best": 30.0,
-        "task/worst": 10.0,
-        "task/member_00": 10.0,
-        "task/member_01": 30.0,
+        "task_return/mean": 20.0,
+        "task_return/best": 30.0,
+        "task_return/worst": 10.0,
+        "task_return/member_00": 10.0,
+        "task_return/member_01": 30.0,
         "update/entropy": 1.5,
-        "update/clipped": pytest.approx(0.1),
+        "update/clip_fraction": pytest.approx(0.1),
         "seconds": 0.5,
     }
 
 
-def test_json_lines_go_on_after_the_lines_from_before(tmp_path):
+def test_json_lines_continue_after_the_lines_from_before(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"iteration":0}\n{"iteration":1}\n{"iter')
     feed(JsonLinesWriter(path, ['{"iteration":0}\n']), [{"iteration": 1, "steps": 5}])
@@ -57,7 +58,11 @@ def test_json_lines_go_on_after_the_lines_from_before(tmp_path):
 
 def test_tensorboard_files_hold_every_scalar_by_step(tmp_path):
     feed(TensorBoardWriter(tmp_path))
-    wanted = [(name, line["steps"], pytest.approx(value)) for line in LINES for name, value in scalars(line).items()]
+    wanted = [
+        (name, line["steps"], pytest.approx(value))
+        for line in LINES
+        for name, value in scalars(line).items()
+    ]
     found = records(tmp_path)
     assert sorted(found) == sorted(wanted, key=lambda entry: entry[:2])
 
@@ -77,5 +82,5 @@ def test_anything_that_logs_gets_the_scalars_with_their_step():
             self.logged.append((step, data))
 
     run = Run()
-    feed(Logging(run))
+    feed(ExternalRunWriter(run))
     assert run.logged == [(line["steps"], scalars(line)) for line in LINES]
