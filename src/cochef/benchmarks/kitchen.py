@@ -129,14 +129,6 @@ def simulator(layout: Layout, observe: ObservationFunction | None) -> Simulator:
     return Simulator(reset, step_all)
 
 
-def rows_with_starts(layout: Layout) -> list[str]:
-    """The layout's grid as peers read it: each seat's number stands where its chef starts."""
-    rows = [list(row) for row in layout.rows]
-    for seat, (x, y) in enumerate(layout.starts):
-        rows[y][x] = str(seat + 1)
-    return ["".join(row) for row in rows]
-
-
 def check_kitchens(kitchens: int) -> None:
     """Refuse a number of kitchens that cannot be measured."""
     if not 1 <= kitchens <= MAX_KITCHENS:
@@ -202,7 +194,7 @@ def _peers(
     orders = [
         ["onion"] * order.contents[0] + ["tomato"] * order.contents[1] for order in layout.orders
     ]
-    options = {"rows": rows_with_starts(layout), "orders": orders, "kitchens": kitchens}
+    options = {"rows": layout.rows_with_starts, "orders": orders, "kitchens": kitchens}
     for program in ("jaxmarl", "overcooked_ai"):
         if program == "jaxmarl" and len(layout.cells_of(Tile.TOMATO_DISPENSER)):
             log("JaxMARL knows no tomatoes: it is left out")

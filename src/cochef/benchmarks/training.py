@@ -22,7 +22,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
 from cochef.agents.networks import Network
-from cochef.benchmarks.kitchen import machine, median_ratio, rows_with_starts
+from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
 from cochef.benchmarks.peers.process import Peer, running
 from cochef.errors import InputError
@@ -217,7 +217,7 @@ def _peer(
         log("JaxMARL knows no tomatoes: it is left out")
         return None
     log("starting and compiling JaxMARL's IPPO")
-    options = {"rows": rows_with_starts(layout)}
+    options = {"rows": layout.rows_with_starts}
     (peer,) = stack.enter_context(running(python, "ippo", options))
     return peer
 

@@ -68,10 +68,7 @@ class CheckLayouts:
 def _panel(layout: "Layout", note: str) -> Panel:
     from cochef.kitchen.text import letters
 
-    rows = [list(row) for row in layout.rows]
-    for seat, (x, y) in enumerate(layout.starts):
-        rows[y][x] = str(seat + 1)
-    picture = "\n".join("".join(map(_coloured, row)) for row in rows)
+    picture = "\n".join("".join(map(_coloured, row)) for row in layout.rows_with_starts)
     orders = ", ".join(
         f"{letters(*order.contents)} {order.value} in {order.time}" for order in layout.orders
     )
