@@ -34,8 +34,8 @@ HERE, TURNED, ELSEWHERE = (
 )
 
 
-def wishing(log_odds):
-    """A network that wants the same whatever it sees."""
+def constant_network(log_odds):
+    """A network that gives the same log-odds for all inputs."""
     blank = jax.tree.map(jnp.zeros_like, cloned.CloneNetwork((4,), jax.random.key(0)))
     return eqx.tree_at(
         lambda network: network.biases[-1], blank, jnp.asarray(log_odds, jnp.float32)
@@ -44,12 +44,12 @@ def wishing(log_odds):
 
 @jax.jit
 def _play(agent, states, key):
-    def tick(carry, inputs):
+    def step(carry, inputs):
         action, carry = agent.act(inputs[0], 1, carry, inputs[1])
         return carry, action
 
     steps = states.time.shape[0]
-    return jax.lax.scan(tick, agent.begin(key), (states, jax.random.split(key, steps)))[1]
+    return jax.lax.scan(step, agent.begin(key), (states, jax.random.split(key, steps)))[1]
 
 
 def play(agent, states, rounds=1):
@@ -57,12 +57,14 @@ def play(agent, states, rounds=1):
     return np.asarray(_play(agent, stacked, fast(jax.random.key(0)))).tolist()
 
 
-PREFERS = {USE: 6.0, STAY: 5.0, W: 4.0, E: 3.0, S: 2.0, N: 1.0}
-EAGER = cloned.HumanClone(wishing([PREFERS[action] for action in Action]), ROOM, greedy=True)
+LOG_ODDS = {USE: 6.0, STAY: 5.0, W: 4.0, E: 3.0, S: 2.0, N: 1.0}
+EAGER = cloned.HumanClone(
+    constant_network([LOG_ODDS[action] for action in Action]), ROOM, greedy=True
+)
 
 
 def test_a_clone_on_the_spot_of_its_last_three_states_does_not_do_what_it_did_there():
-    # Three times in vain, then what it wants next, until nothing of the last three is what it wants most.
+    # Three times in vain, then the next likely, until the likeliest is none of the last three.
     assert play(EAGER, [HERE] * 9) == [USE, USE, USE, STAY, W, E, USE, STAY, W]
 
 
@@ -74,13 +76,15 @@ def test_another_facing_or_place_is_another_spot():
 
 def test_a_clone_samples_by_its_probabilities_unless_it_is_greedy():
     log_odds = np.log([0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
-    actions = play(cloned.HumanClone(wishing(log_odds), ROOM), [HERE, TURNED], rounds=1_000)
+    actions = play(
+        cloned.HumanClone(constant_network(log_odds), ROOM), [HERE, TURNED], rounds=1_000
+    )
     shares = np.bincount(actions, minlength=len(Action)) / len(actions)
     assert shares == pytest.approx(np.exp(log_odds), abs=0.05)
 
 
 @pytest.mark.parametrize("kind", shipped.CLONES)
-def test_a_clone_ships_for_every_kitchen_that_people_played(kind):
+def test_a_clone_ships_for_every_layout_that_people_played(kind):
     assert shipped.layouts_of(kind) == PLAYED
     for name in PLAYED:
         agent = load(f"{kind}:{name}", layouts.get(name))
@@ -124,7 +128,7 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
     layout = layouts.get(name)
-    tally = jax.device_get(
+    totals = jax.device_get(
         play_episodes(
             layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)
         )
@@ -132,6 +136,6 @@ def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
     (documented, error), *_ = re.findall(
         rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M
     )
-    own_error = tally.score.std() / np.sqrt(400)
-    print(f"{name}: {tally.score.mean():.1f} ± {own_error:.1f}, documented {documented}")
-    assert abs(tally.score.mean() - float(documented)) < 4 * np.hypot(own_error, float(error))
+    own_error = totals.score.std() / np.sqrt(400)
+    print(f"{name}: {totals.score.mean():.1f} ± {own_error:.1f}, documented {documented}")
+    assert abs(totals.score.mean() - float(documented)) < 4 * np.hypot(own_error, float(error))

@@ -36,11 +36,11 @@ def actions_of(agent, keys):
     def episode(key):
         key_begin, key_act = jax.random.split(key)
 
-        def tick(carry, key_step):
+        def step(carry, key_step):
             action, carry = agent.act(start(ROOM), 0, carry, key_step)
             return carry, action
 
-        return jax.lax.scan(tick, agent.begin(key_begin), jax.random.split(key_act, STEPS))[1]
+        return jax.lax.scan(step, agent.begin(key_begin), jax.random.split(key_act, STEPS))[1]
 
     return jax.vmap(episode)(keys)
 

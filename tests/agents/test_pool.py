@@ -1,4 +1,4 @@
-"""Pools on disk say who is in them, and complain about what is not theirs."""
+"""Pools on disk list their members, and refuse files that are not theirs."""
 
 import json
 
@@ -57,7 +57,7 @@ def test_pools_are_merged_and_names_stay_different(made, tmp_path):
     assert pool.read(tmp_path / "both").networks().head.bias.shape[0] == 6
 
 
-def test_pools_of_different_kitchens_are_not_merged(made, tmp_path):
+def test_pools_of_different_layouts_are_not_merged(made, tmp_path):
     ring = layouts.get("coordination_ring")
     other = pool.write(
         tmp_path / "ring", ring, [(member("x"), policy(tmp_path / "a", 0, layout=ring))]
@@ -88,7 +88,7 @@ def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
     other = tmp_path / "agent"
     policy(other, 77)
     made.path(made.members[1]).write_bytes(other.read_bytes())
-    with pytest.raises(InputError, match=r"not the file that pool\.json tells of"):
+    with pytest.raises(InputError, match=r"not the file that pool\.json lists"):
         made.networks()
 
 
@@ -104,7 +104,7 @@ def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
             "events.delivery is None",
         ),
         (lambda table: table["members"][0].update(member=1.5), "member is 1.5"),
-        (lambda table: table.update(fingerprint="0"), "another kitchen"),
+        (lambda table: table.update(fingerprint="0"), "another layout"),
         (lambda table: table.update(layout="nowhere"), "nowhere"),
         (lambda table: table.pop("layout"), "not the index of a pool"),
     ],

@@ -1,4 +1,4 @@
-"""The walks of scripted chefs against a plain breadth-first search."""
+"""The routes of scripted chefs against a plain breadth-first search."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import Direction
 from cochef.kitchen.navigation import NO_WAY, THERE, UNREACHABLE, routes
 
-KITCHENS = (
+LAYOUTS = (
     "asymmetric_advantages",
     "blocked_corridor",
     "coordination_ring",
@@ -16,13 +16,13 @@ KITCHENS = (
 )
 
 
-def search(layout, start, blocked, allowed):
-    """Steps and first direction to every cell: neighbours north, south, east, west, first found first kept."""
+def search(layout, start, blocked, first_allowed):
+    """Steps and first direction to every cell; neighbours in the order north, south, east, west."""
     steps, first, queue = {start: 0}, {start: THERE}, [start]
     for here in queue:
         for direction in Direction:
             ahead = here + int(layout.steps[direction])
-            if ahead in steps or ahead == blocked or not allowed(ahead):
+            if ahead in steps or ahead == blocked or ahead < first_allowed:
                 continue
             steps[ahead] = steps[here] + 1
             first[ahead] = direction if here == start else first[here]
@@ -38,8 +38,7 @@ def assert_as_searched(layout, forbidden_rows):
         for other, blocked in enumerate(floor):
             if own == other:
                 continue
-            allowed = lambda cell: cell >= forbidden_rows * layout.width  # noqa: E731
-            steps, first = search(layout, start, blocked, allowed)
+            steps, first = search(layout, start, blocked, forbidden_rows * layout.width)
             expected = [first.get(target, NO_WAY) for target in paths.targets.tolist()]
             assert paths.first[own, other].tolist() == expected
             reached = [target in steps for target in paths.targets.tolist()]
@@ -47,7 +46,7 @@ def assert_as_searched(layout, forbidden_rows):
             assert np.array_equal(paths.length[own, other][reached], np.array(far)[reached])
 
 
-@pytest.mark.parametrize("name", KITCHENS)
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_walks_are_those_of_a_breadth_first_search_past_the_other_chef(name):
     assert_as_searched(layouts.get(name), forbidden_rows=0)
 

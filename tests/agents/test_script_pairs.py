@@ -1,8 +1,9 @@
-"""Scripts in pairs against figures of the reference's scripts: 50 of its episodes a pair, in script_pairs.json.
+"""Pairs of scripts against figures of the reference's scripts, 50 episodes of each pair.
 
-A figure is the same if it differs by at most 5% or 3 standard errors, whichever is larger. Of many figures that
-are truly the same, chance puts 27 in 10,000 beyond 3 standard errors; so event counts may exceed the bound as often
-as such chance makes plausible, and never by far. Scores may not.
+The reference's figures are in script_pairs.json. A figure is the same if it differs by at most 5%
+or 3 standard errors, whichever is larger. Of many figures that are truly the same, chance puts 27
+in 10,000 beyond 3 standard errors; so event counts may exceed the bound as often as such chance
+makes plausible, and never by far. Scores may not.
 """
 
 import json
@@ -21,7 +22,7 @@ from cochef.kitchen.events import Event
 from cochef.rollout import play_episodes
 
 FIGURES = json.loads((Path(__file__).parent / "script_pairs.json").read_text("utf-8"))
-ONION_EVENTS = (  # what the reference counts in kitchens that order only onion soups
+ONION_EVENTS = (  # what the reference counts in layouts that order only onion soups
     Event.PUT_ONION_ON_COUNTER,
     Event.PUT_DISH_ON_COUNTER,
     Event.PUT_SOUP_ON_COUNTER,
@@ -56,21 +57,22 @@ class Comparison:
 
     @property
     def by_chance_alone(self):
-        """Whether only chance could put it out of bounds: it varies, and 5% is less than 3 standard errors."""
+        """Whether only chance could put it out of bounds: 5% is less than 3 standard errors."""
         return 3 * self.error > 0.05 * abs(self.theirs)
 
     def __str__(self):
-        return f"{self.what}: ours {self.ours:.3f}, theirs {self.theirs:.3f}, standard error {self.error:.3f}"
+        figures = f"ours {self.ours:.3f}, theirs {self.theirs:.3f}"
+        return f"{self.what}: {figures}, standard error {self.error:.3f}"
 
 
 def play(name, figures, episodes):
-    """Pairs of a kitchen in one program: the reference's figures and our scores and events, pair by pair."""
+    """The pairs of a layout: the reference's figures with our scores and events."""
     layout = layouts.get(name)
     names = sorted({script_name for figure in figures for script_name in figure["pair"]})
     agents = tuple(script(script_name, layout) for script_name in names)
-    matches = tuple((*map(names.index, figure["pair"]), episodes) for figure in figures)
-    tally = jax.device_get(play_episodes(layout, agents, matches, jax.random.key(0)))
-    scores, events = np.asarray(tally.score), np.asarray(tally.events)
+    matchups = tuple((*map(names.index, figure["pair"]), episodes) for figure in figures)
+    totals = jax.device_get(play_episodes(layout, agents, matchups, jax.random.key(0)))
+    scores, events = np.asarray(totals.score), np.asarray(totals.events)
     return zip(figures, np.split(scores, len(figures)), np.split(events, len(figures)), strict=True)
 
 
@@ -91,7 +93,8 @@ def compare_pair(name, figure, scores, events):
         for event in ALL_EVENTS if tomatoes else ONION_EVENTS:
             key = f"{seat}:{event.label}"
             theirs = figure["events_mean"].get(key, 0.0)
-            # A few lucky episodes say little about how much a rare event varies: at least as a Poisson count does.
+            # A few lucky episodes say little about how much a rare event varies: at least as much
+            # as a Poisson count.
             ours = events[:, seat, event]
             counts.append(
                 compare(f"{where} {key}", ours, theirs, figure["episodes"], rare=theirs < 1)
@@ -111,14 +114,15 @@ def check(chosen, episodes):
     beyond = [comparison for comparison in counts if not comparison.within(3)]
     uncertain = sum(comparison.by_chance_alone for comparison in counts)
     print(
-        f"\n{len(counts)} event counts, {uncertain} of them uncertain by more than 5%; beyond 3 standard errors:"
+        f"\n{len(counts)} event counts, {uncertain} of them uncertain by more than 5%; "
+        "beyond 3 standard errors:"
     )
     print(*beyond, sep="\n")
     assert all(comparison.within(SURE) for comparison in counts)
     assert stats.binom.sf(len(beyond) - 1, uncertain, BY_CHANCE) > 0.01
 
 
-def test_scripts_that_score_do_so_as_the_reference_does_in_two_kitchens():
+def test_scripts_that_score_do_so_as_the_reference_does_in_two_layouts():
     names = ("asymmetric_advantages", "cramped_room")
     check(
         {name: [figure for figure in FIGURES[name] if figure["score_std"]] for name in names},
@@ -127,5 +131,5 @@ def test_scripts_that_score_do_so_as_the_reference_does_in_two_kitchens():
 
 
 @pytest.mark.long
-def test_scripts_score_and_act_as_the_reference_does_in_all_kitchens():
+def test_scripts_score_and_act_as_the_reference_does_in_all_layouts():
     check(FIGURES, episodes=1_000)

@@ -1,4 +1,4 @@
-"""What scripted people do, situation by situation; chances are those of many draws."""
+"""Scripts in single situations; chances are shares of many draws."""
 
 from functools import partial
 
@@ -34,12 +34,12 @@ def _draws(agent, states, seat, key):
     def one(key):
         key_begin, key_act = jax.random.split(key)
 
-        def tick(carry, inputs):
+        def step(carry, inputs):
             action, carry = agent.act(inputs[0], seat, carry, inputs[1])
             return carry, action
 
         return jax.lax.scan(
-            tick, agent.begin(key_begin), (states, jax.random.split(key_act, STEPS))
+            step, agent.begin(key_begin), (states, jax.random.split(key_act, STEPS))
         )[1]
 
     return jax.vmap(one)(jax.random.split(key, DRAWS))
@@ -60,8 +60,11 @@ def assert_chances(actions, chances):
         assert abs((actions == action).mean() - chance) <= 5 * error + 1e-9, (action.name, chance)
 
 
-def test_asking_for_tomatoes_in_an_onion_kitchen_is_an_error_that_lists_what_makes_sense_there():
-    complaint = "script 'tomato_placement' makes no sense in cramped_room; there: onion_placement, delivery, "
+def test_asking_for_tomatoes_in_an_onion_layout_is_an_error_that_lists_what_makes_sense_there():
+    complaint = (
+        "script 'tomato_placement' makes no sense in cramped_room; "
+        "there: onion_placement, delivery, "
+    )
     with pytest.raises(InputError, match=complaint):
         script("tomato_placement", ROOM)
 
@@ -116,7 +119,7 @@ def test_a_dispenser_that_only_the_other_chef_can_face_is_no_goal():
 
 def test_littering_fills_any_empty_counter_that_can_be_reached():
     state = situation(ROOM, (1, 2, "W", "onion"), CORNER, counters=[[2, 3, "dish"]])
-    # Left are (0, 2) in front and (1, 0), (3, 0) to the north; the other chef is in front of (4, 2).
+    # Left are (0, 2) in front and (1, 0), (3, 0) to the north; the other chef blocks (4, 2).
     assert_chances(draws("onion_everywhere", ROOM, state)[:, 0], {INTERACT: 1 / 3, N: 2 / 3})
 
 
@@ -139,7 +142,8 @@ def test_a_chef_that_does_not_leave_its_cell_for_three_steps_walks_anywhere_unti
 
 def test_with_nothing_to_go_to_it_walks_to_a_random_floor_cell_drawn_anew_at_every_step():
     state = situation(ROOM, (1, 1, "W", "onion"), CORNER, [COOKING])
-    # Of the five cells it can reach, two lie to the east, two to the south (ties go there), and one is its own.
+    # Of the five cells it can reach, two lie to the east, two to the south (where ties go), and
+    # one is its own.
     chances = {N: 1 / 20, W: 1 / 20, S: 2 / 5 + 1 / 20, E: 2 / 5 + 1 / 20}
     actions = draws("onion_placement", ROOM, state)
     assert_chances(actions[:, 0], chances)
@@ -164,7 +168,8 @@ def test_a_chef_that_cannot_reach_a_serving_tile_steps_anywhere():
 
 def test_the_wrong_item_is_first_put_down_on_a_random_tile_that_takes_it():
     onion = situation(ROOM, (2, 1, "N", "onion"), CORNER, [[2, 0, "o", -1]])
-    # An onion may go into the pot in front, or onto one of four counters: two to the west, two on other ways.
+    # An onion may go into the pot in front, or onto one of four counters: two to the west, two on
+    # other ways.
     assert (draws("delivery", ROOM, onion)[:, 0] == INTERACT).mean() == pytest.approx(
         1 / 5, abs=0.04
     )
@@ -199,13 +204,15 @@ def test_who_places_and_delivers_draws_again_only_after_placing_or_serving():
     for item, chance in (("soup:ooo", 1 / 4), ("onion", 3 / 4), (None, 1 / 2)):
         start = situation(layout, (7, 1, "E", item), (1, 1, "N", None), pots)
         actions = draws("onion_placement_and_delivery", layout, start, before_dishes)
-        # Half of the draws begin with each task, and what is in hand belongs to one of them: only that one is done.
+        # Half of the draws begin with each task, and what is in hand belongs to one of them: only
+        # that one is done.
         assert_chances(actions[:, 1], {INTERACT: chance, N: 1 - chance})
 
 
 def test_onions_for_the_middle_counter_are_carried_in_the_lower_rows_only():
     layout = layouts.get("counter_circuit")
-    # The other chef is in the way below, so everything but (2, 2), which is taken, would need the upper way round.
+    # The other chef is in the way below, so everything but (2, 2), which is taken, would need the
+    # upper way round.
     state = situation(layout, (1, 3, "N", "onion"), (2, 3, "N", None), counters=[[2, 2, "onion"]])
     assert_chances(
         draws("onion_to_middle_counter", layout, state)[:, 0],

@@ -86,7 +86,7 @@ def test_a_place_that_cannot_be_written_to_is_an_error_and_leaves_nothing_behind
     assert [entry.name for entry in path.parent.parent.iterdir()] == [path.parent.name]
 
 
-def test_an_agent_does_not_play_in_another_kitchen(path):
+def test_an_agent_does_not_play_in_another_layout(path):
     with pytest.raises(
         InputError,
         match=r"agent\.safetensors: this agent was made for cramped_room, not for many_ord",
@@ -94,15 +94,15 @@ def test_an_agent_does_not_play_in_another_kitchen(path):
         load(str(path), layouts.get("many_orders"))
 
 
-def test_an_agent_does_not_play_in_another_kitchen_of_the_same_name(path):
+def test_an_agent_does_not_play_in_another_layout_of_the_same_name(path):
     namesake = dataclasses.replace(ROOM, rows=("XXPXX", "O   O", "X   X", "XSXDX"))
     with pytest.raises(
-        InputError, match="made for another kitchen called cramped_room, not for cramped_room"
+        InputError, match="made for another layout called cramped_room, not for cramped_room"
     ):
         load(str(path), namesake)
 
 
-def test_an_agent_plays_in_its_kitchen_under_another_name_and_for_another_time(path):
+def test_an_agent_plays_in_its_layout_under_another_name_and_for_another_time(path):
     renamed = dataclasses.replace(ROOM, name="small_room", horizon=60)
     assert load(str(path), renamed).layout == renamed
 
@@ -177,7 +177,7 @@ def test_arrays_that_do_not_fit_are_an_error_that_names_the_array(
         (json.dumps({"kind": "clone"}), "its card is of another version, not with kind, layout"),
         (
             json.dumps({**vars(CARD), "fingerprint": "0"}),
-            "made for another kitchen called cramped_room",
+            "made for another layout called cramped_room",
         ),
         (
             json.dumps({**vars(CARD), "config": {}}),

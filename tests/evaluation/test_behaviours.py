@@ -27,7 +27,7 @@ def _step(layout, measured, state, actions):
     return after, BEHAVIOUR.update(layout, measured, Transition(state, actions, outcome, after))
 
 
-def observe(layout, chefs, joint_actions, pots=(), counters=()):
+def count(layout, chefs, joint_actions, pots=(), counters=()):
     """The behaviours of the two chefs after these steps: columns of [seat]."""
     data = {
         "chefs": [list(chef) for chef in chefs],
@@ -50,49 +50,49 @@ BELOW, ABOVE = (
 
 
 def test_an_onion_put_on_the_middle_counter_and_taken_by_the_other_is_handed_over():
-    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (STAY, USE)])
-    assert seen["handed_over"] == [1, 0]
-    assert seen["onions_passed_over_counter"] == [1, 0]
+    counted = count(RING, (BELOW, ABOVE), [(USE, STAY), (STAY, USE)])
+    assert counted["handed_over"] == [1, 0]
+    assert counted["onions_passed_over_counter"] == [1, 0]
 
 
 def test_a_hand_over_within_one_step_counts():
-    seen = observe(RING, (BELOW, ABOVE), [(USE, USE)])
-    assert seen["handed_over"] == [1, 0]
-    assert seen["onions_passed_over_counter"] == [1, 0]
+    counted = count(RING, (BELOW, ABOVE), [(USE, USE)])
+    assert counted["handed_over"] == [1, 0]
+    assert counted["onions_passed_over_counter"] == [1, 0]
 
 
 def test_the_giver_is_who_put_it_down():
     chefs = ((3, 3, "N", None), (3, 1, "S", "onion"))
-    seen = observe(
+    counted = count(
         RING, chefs, [(USE, USE), (USE, STAY)]
     )  # seat 0 acts first and finds nothing in the first step
-    assert seen["handed_over"] == [0, 1]
-    assert seen["onions_passed_over_counter"] == [0, 1]
+    assert counted["handed_over"] == [0, 1]
+    assert counted["onions_passed_over_counter"] == [0, 1]
 
 
 def test_taking_back_what_one_has_put_down_is_no_hand_over():
-    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY), (USE, STAY), (STAY, USE)])
-    assert seen["handed_over"] == [1, 0]
-    seen = observe(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY)])
-    assert seen["handed_over"] == [0, 0]
+    counted = count(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY), (USE, STAY), (STAY, USE)])
+    assert counted["handed_over"] == [1, 0]
+    counted = count(RING, (BELOW, ABOVE), [(USE, STAY), (USE, STAY)])
+    assert counted["handed_over"] == [0, 0]
 
 
 def test_what_lay_there_from_the_start_is_nobodys_gift():
-    seen = observe(RING, ((3, 3, "N", None), ABOVE), [(STAY, USE)], counters=[[3, 2, "onion"]])
-    assert seen["handed_over"] == [0, 0]
+    counted = count(RING, ((3, 3, "N", None), ABOVE), [(STAY, USE)], counters=[[3, 2, "onion"]])
+    assert counted["handed_over"] == [0, 0]
 
 
 def test_a_dish_is_handed_over_but_is_no_onion():
-    seen = observe(RING, ((3, 3, "N", "dish"), ABOVE), [(USE, STAY), (STAY, USE)])
-    assert seen["handed_over"] == [1, 0]
-    assert seen["onions_passed_over_counter"] == [0, 0]
+    counted = count(RING, ((3, 3, "N", "dish"), ABOVE), [(USE, STAY), (STAY, USE)])
+    assert counted["handed_over"] == [1, 0]
+    assert counted["onions_passed_over_counter"] == [0, 0]
 
 
 def test_an_onion_left_at_the_rim_is_handed_over_but_not_passed_over_a_counter():
     chefs = ((1, 1, "W", "onion"), (2, 1, "N", None))
-    seen = observe(RING, chefs, [(USE, STAY), (S, STAY), (STAY, W), (STAY, USE)])
-    assert seen["handed_over"] == [1, 0]
-    assert seen["onions_passed_over_counter"] == [0, 0]
+    counted = count(RING, chefs, [(USE, STAY), (S, STAY), (STAY, W), (STAY, USE)])
+    assert counted["handed_over"] == [1, 0]
+    assert counted["onions_passed_over_counter"] == [0, 0]
 
 
 LEFT, RIGHT = (1, 4, "E", "tomato"), (3, 4, "W", "onion")  # at the same pot (2, 4)
@@ -115,35 +115,35 @@ def test_a_placement_is_judged_when_the_pot_was_begun_with_tomatoes_only(
     contents, actions, correct, wrong
 ):
     pots = [[2, 4, contents, -1]] if contents else []
-    seen = observe(TOMATOES, (LEFT, RIGHT), [actions], pots)
-    assert (seen["correct_placements"], seen["wrong_placements"]) == (correct, wrong)
+    counted = count(TOMATOES, (LEFT, RIGHT), [actions], pots)
+    assert (counted["correct_placements"], counted["wrong_placements"]) == (correct, wrong)
 
 
 def test_the_other_pot_does_not_matter():
-    seen = observe(TOMATOES, (LEFT, RIGHT), [(USE, USE)], [[2, 5, "t", -1], [2, 4, "o", -1]])
-    assert (seen["correct_placements"], seen["wrong_placements"]) == ([0, 0], [0, 0])
+    counted = count(TOMATOES, (LEFT, RIGHT), [(USE, USE)], [[2, 5, "t", -1], [2, 4, "o", -1]])
+    assert (counted["correct_placements"], counted["wrong_placements"]) == ([0, 0], [0, 0])
 
 
 def test_soups_from_the_middle_pot_are_counted_and_others_not():
     pots = [[x, 0, "ooo", 20] for x in (1, 2, 3)]
-    seen = observe(ORDERS, ((2, 1, "N", "dish"), (3, 1, "N", "dish")), [(USE, USE)], pots)
-    assert seen["soups_from_middle_pot"] == [1, 0]
-    seen = observe(
+    counted = count(ORDERS, ((2, 1, "N", "dish"), (3, 1, "N", "dish")), [(USE, USE)], pots)
+    assert counted["soups_from_middle_pot"] == [1, 0]
+    counted = count(
         ORDERS, ((1, 1, "N", "dish"), (2, 1, "N", "dish")), [(USE, STAY), (STAY, USE)], pots
     )
-    assert seen["soups_from_middle_pot"] == [0, 1]
+    assert counted["soups_from_middle_pot"] == [0, 1]
 
 
 def test_chefs_collide_when_they_want_the_same_floor_swap_places_or_walk_into_one_who_stands():
     def facing(x):
         return (x, 1, "N", None), (4, 1, "N", None)
 
-    assert observe(RING, facing(2), [(E, W)])["collisions"] == [1, 1]
-    assert observe(RING, facing(3), [(E, W)])["collisions"] == [1, 1]
-    assert observe(RING, facing(3), [(E, STAY)])["collisions"] == [1, 0]
-    assert observe(RING, facing(3), [(E, USE)])["collisions"] == [1, 0]
-    assert observe(RING, facing(3), [(E, E)])["collisions"] == [0, 0]  # following is allowed
-    assert observe(RING, facing(3), [(N, S)])["collisions"] == [
+    assert count(RING, facing(2), [(E, W)])["collisions"] == [1, 1]
+    assert count(RING, facing(3), [(E, W)])["collisions"] == [1, 1]
+    assert count(RING, facing(3), [(E, STAY)])["collisions"] == [1, 0]
+    assert count(RING, facing(3), [(E, USE)])["collisions"] == [1, 0]
+    assert count(RING, facing(3), [(E, E)])["collisions"] == [0, 0]  # following is allowed
+    assert count(RING, facing(3), [(N, S)])["collisions"] == [
         0,
         0,
     ]  # turning to a counter is no collision
@@ -151,30 +151,30 @@ def test_chefs_collide_when_they_want_the_same_floor_swap_places_or_walk_into_on
 
 def test_a_chef_is_idle_when_neither_place_nor_facing_nor_hand_nor_anything_else_changes():
     chefs = ((3, 3, "N", "onion"), (4, 1, "N", "dish"))
-    assert observe(RING, chefs, [(STAY, STAY)] * 3)["idle"] == [3, 3]
-    assert observe(RING, chefs, [(USE, USE)])["idle"] == [
+    assert count(RING, chefs, [(STAY, STAY)] * 3)["idle"] == [3, 3]
+    assert count(RING, chefs, [(USE, USE)])["idle"] == [
         0,
         1,
     ]  # an onion on the counter; a dish and an empty pot
-    assert observe(RING, chefs, [(N, E)])["idle"] == [
+    assert count(RING, chefs, [(N, E)])["idle"] == [
         1,
         0,
     ]  # against the counter it faces already; a step
-    assert observe(RING, chefs, [(E, W)])["idle"] == [0, 0]
-    assert observe(RING, chefs, [(S, S)])["idle"] == [0, 0]  # a turn
+    assert count(RING, chefs, [(E, W)])["idle"] == [0, 0]
+    assert count(RING, chefs, [(S, S)])["idle"] == [0, 0]  # a turn
 
 
 def test_lighting_a_pot_is_not_idle_where_pots_are_lit_by_hand():
     layout = layouts.get("forced_coordination_multi")
     chefs = ((3, 1, "N", None), (1, 2, "N", None))
-    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", -1]])["idle"] == [0, 1]
-    assert observe(layout, chefs, [(USE, STAY)], [[3, 0, "o", 2]])["idle"] == [
+    assert count(layout, chefs, [(USE, STAY)], [[3, 0, "o", -1]])["idle"] == [0, 1]
+    assert count(layout, chefs, [(USE, STAY)], [[3, 0, "o", 2]])["idle"] == [
         1,
         1,
     ]  # it is lit already
 
 
-def test_policies_are_compared_by_twelve_events_where_nobody_has_tomatoes_and_by_twenty_one_elsewhere():
+def test_policies_are_compared_by_12_events_without_tomatoes_and_by_21_elsewhere():
     for name, number in (
         ("cramped_room", 12),
         ("counter_circuit", 12),

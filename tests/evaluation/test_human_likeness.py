@@ -44,7 +44,7 @@ def test_where_no_proxy_ever_delivered_all_people_are_unlike_it():
     assert (nearest(Likeness("here", points((0.5, 0.5)), points())) == np.inf).all()
 
 
-def test_the_figure_has_a_panel_a_kitchen_with_a_mark_for_each_player_of_each_trajectory():
+def test_the_figure_has_a_panel_a_layout_with_a_mark_for_each_player_of_each_trajectory():
     found = [
         Likeness(name, points((0.5, 0.5), (1.0, 0.0)), points((0.2, 0.2)))
         for name in ("here", "there")

@@ -1,4 +1,4 @@
-"""Whether biased policies do what they like, and how that is told."""
+"""Whether biased policies follow their hidden rewards."""
 
 import jax
 import numpy as np
@@ -14,45 +14,45 @@ from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.events import Event
 
-LIKED, ALSO = Event.PICKUP_ONION_FROM_DISPENSER, Event.DELIVERY
+DRIVING, OTHER = Event.PICKUP_ONION_FROM_DISPENSER, Event.DELIVERY
 
 
 def population(seed, policies=36):
     """Weights of two events, the first of which drives everything."""
     generator = np.random.default_rng(seed)
     weights = np.zeros((policies, len(NAMES)))
-    weights[:, LIKED] = generator.choice([-10, 0, 10], policies)
-    weights[:, ALSO] = generator.choice([-10, 0], policies)
+    weights[:, DRIVING] = generator.choice([-10, 0, 10], policies)
+    weights[:, OTHER] = generator.choice([-10, 0], policies)
     return weights, generator.gamma(1.0, 0.1, weights.shape)
 
 
 def test_counts_that_grow_with_the_weight_are_found_and_others_are_not():
     weights, counts = population(0)
-    counts[:, LIKED] += weights[:, LIKED] + 10
-    liked, also = preferences(weights, counts)
-    assert (liked.event, also.event) == (LIKED.label, ALSO.label)
-    assert liked.corrected < 1e-6
-    assert liked.weights == (-10.0, 0.0, 10.0)
-    assert list(liked.means) == sorted(liked.means)
-    assert also.corrected > 0.05
+    counts[:, DRIVING] += weights[:, DRIVING] + 10
+    driving, other = preferences(weights, counts)
+    assert (driving.event, other.event) == (DRIVING.label, OTHER.label)
+    assert driving.corrected < 1e-6
+    assert driving.weights == (-10.0, 0.0, 10.0)
+    assert list(driving.means) == sorted(driving.means)
+    assert other.corrected > 0.05
 
 
 def test_counts_that_fall_with_the_weight_are_no_preference():
     weights, counts = population(1)
-    counts[:, LIKED] -= weights[:, LIKED] - 10
+    counts[:, DRIVING] -= weights[:, DRIVING] - 10
     assert preferences(weights, counts)[0].correlation < -0.8
     assert preferences(weights, counts)[0].corrected > 0.9
 
 
 def test_a_weight_behind_a_stronger_one_shows_when_the_others_influence_is_taken_out():
     weights, counts = population(2)
-    counts[:, ALSO] = 10 * weights[:, LIKED] + 3 * weights[:, ALSO] + 200
-    also = preferences(weights, counts)[1]
-    assert also.partial > also.correlation
-    assert also.partial_corrected < 0.01
+    counts[:, OTHER] = 10 * weights[:, DRIVING] + 3 * weights[:, OTHER] + 200
+    other = preferences(weights, counts)[1]
+    assert other.partial > other.correlation
+    assert other.partial_corrected < 0.01
 
 
-def test_who_wants_orders_filled_is_told_by_what_comes_in():
+def test_a_weight_of_orders_shows_in_the_task_return():
     weights, counts = population(4)
     weights[:, -1] = np.tile([0, 1], 18)
     counts[:, -1] = 100 * weights[:, -1] + np.arange(36)
@@ -63,7 +63,7 @@ def test_who_wants_orders_filled_is_told_by_what_comes_in():
 
 def test_what_nobody_does_follows_nothing():
     weights, counts = population(3)
-    counts[:, LIKED] = 0.0
+    counts[:, DRIVING] = 0.0
     assert (
         preferences(weights, counts)[0].p_value
         == preferences(weights, counts)[0].partial_p_value
@@ -81,14 +81,14 @@ def test_weights_and_counts_must_fit():
         preferences(np.zeros((2, 24)), np.zeros((2, 24)))
 
 
-def write_pair(directory, member, hidden, likes):
+def write_pair(directory, member, hidden, action):
     """A biased policy that always takes one action, and a partner that does anything."""
     layout, config = layouts.get("cramped_room"), NetworkConfig(hidden=(4,))
     spec = actor_critic.observation_spec(layout, config.observation)
     for name in ("biased", "partner"):
         network = actor_critic.actor(config, spec, len(Action), jax.random.key(member))
         if name == "biased":
-            bias = network.head.bias.at[likes].set(50.0)
+            bias = network.head.bias.at[action].set(50.0)
             network = jax.tree.map(
                 lambda leaf, old=network.head.bias, new=bias: new if leaf is old else leaf, network
             )

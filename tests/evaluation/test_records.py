@@ -1,4 +1,4 @@
-"""Records on disk: what was measured comes back, and what was damaged is a clear error."""
+"""Records on disk: they are read as they were written, and damage is a clear error."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ MANIFEST = {
 
 
 def make(scores):
-    """Records of agents with partners: (agent, partner) -> scores of alternating seats, two seeds an agent."""
+    """Records by the scores of each agent and partner, in alternating seats, two seeds an agent."""
     rows = [(a, p, n, s) for (a, p), found in scores.items() for n, s in enumerate(found)]
     numbers = np.array([n for *_, n, _ in rows])
     return Records(

@@ -12,7 +12,7 @@ from cochef.evaluation.report import Heading, Paragraph, Picture, Report, ShellC
 from cochef.evaluation.tables import ResultTable
 
 
-def measured(partner, scores, agent="hsp", seats=(0, 1)):
+def columns(partner, scores, agent="hsp", seats=(0, 1)):
     rows = [(agent, partner, seat, score) for score in scores for seat in seats]
     return {
         "agent": np.array([row[0] for row in rows]),
@@ -115,8 +115,8 @@ def test_columns_of_numbers_are_on_the_right(tmp_path):
 
 def test_our_scores_stand_next_to_the_papers_by_seat_where_it_has_seats():
     parts = [
-        measured("script:onion_everywhere", [100.0, 120.0]),
-        measured("human-proxy:counter_circuit", [80.0]),
+        columns("script:onion_everywhere", [100.0, 120.0]),
+        columns("human-proxy:counter_circuit", [80.0]),
     ]
     records = Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     table = published.comparison(records, "counter_circuit", "title")
@@ -129,12 +129,12 @@ def test_our_scores_stand_next_to_the_papers_by_seat_where_it_has_seats():
     assert "script:dish_everywhere" not in rows
 
 
-def test_kitchens_that_the_paper_does_not_have_are_not_compared():
-    records = Records(measured("script:delivery", [1.0]))
+def test_layouts_that_the_paper_does_not_have_are_not_compared():
+    records = Records(columns("script:delivery", [1.0]))
     assert published.comparison(records, "cramped_room", "title") is None
 
 
-def test_every_published_partner_is_one_of_the_kitchens_own():
+def test_every_published_partner_is_one_of_the_layouts_own():
     from cochef.evaluation.crossplay import unseen_partners  # noqa: PLC0415
     from cochef.kitchen import layouts  # noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""Things that act in a kitchen."""
+"""Agents: everything that chooses actions for a chef."""

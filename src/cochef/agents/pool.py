@@ -72,7 +72,7 @@ class PoolFiles:
         path = self.path(member)
         card, tensors = storage.read(path)
         if storage.checksum(card, tensors) != member.sha256:
-            raise InputError(f"{path}: not the file that {INDEX} tells of; make the pool again")
+            raise InputError(f"{path}: not the file that {INDEX} lists; make the pool again")
         if card.kind != KIND:
             raise InputError(
                 f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies"
@@ -129,7 +129,7 @@ def read(directory: Path, layout: Layout | None = None) -> PoolFiles:
     try:
         layout = layout or layouts.get(index.layout)
         if index.fingerprint != layout.fingerprint:
-            raise InputError(f"made for another kitchen than {layout.name}")
+            raise InputError(f"made for another layout than {layout.name}")
     except InputError as error:
         raise InputError(f"{directory / INDEX}: {error}") from None
     return PoolFiles(directory, layout, index.members)
@@ -162,8 +162,8 @@ def read_index(directory: Path) -> PoolIndex:
 def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:
     """Write a pool of all members of some pools of one layout; equal names get a number."""
     if len({pool.layout.fingerprint for pool in pools}) != 1:
-        names = ", ".join(pool.layout.name for pool in pools) or "no"
-        raise InputError(f"pools of {names} kitchens; take one kitchen's")
+        names = ", ".join(pool.layout.name for pool in pools) or "none"
+        raise InputError(f"pools of several layouts or none: {names}; take pools of one layout")
     members: list[tuple[Member, StoredAgent]] = []
     taken: set[str] = set()
     for pool in pools:

@@ -109,7 +109,7 @@ def check_layout(card: Card, layout: Layout, path: Path) -> None:
     """Refuse an agent that was made for another layout."""
     if card.fingerprint != layout.fingerprint:
         namesake = card.layout == layout.name
-        made_for = f"another kitchen called {card.layout}" if namesake else card.layout
+        made_for = f"another layout called {card.layout}" if namesake else card.layout
         raise InputError(f"{path}: this agent was made for {made_for}, not for {layout.name}")
 
 
