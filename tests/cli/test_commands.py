@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 
+from cochef import methods
 from cochef.agents.names import load
 from cochef.cli.main import COMMANDS, CommandGroup
 from cochef.kitchen import episodes, layouts
@@ -50,6 +51,12 @@ def test_help_of_a_group_names_every_subcommand(cochef, name):
     code, text = cochef(name, "--help")
     assert code == 0
     assert set(COMMANDS[name].subcommands) == set(re.findall(r"• (\S+) +\S", text))
+
+
+@pytest.mark.parametrize("command", ["run", "train", "ship"])
+def test_help_names_every_method(cochef, command):
+    _, text = cochef(command, "--help")
+    assert "{" + ",".join(methods.names()) + "}" in text
 
 
 def test_help_that_nobody_reads_to_the_end_is_no_crash():

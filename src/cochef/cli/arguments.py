@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -24,8 +24,13 @@ OwnLayout = Annotated[
         help="The path of the layout file, if the layout does not ship with the package."
     ),
 ]
-MethodName = Annotated[str, tyro.conf.arg(metavar="{" + ",".join(methods.names()) + "}")]
 Seed = Annotated[int, tyro.conf.arg(help="Where all randomness comes from.")]
+
+# The choices come from the registry, which a type checker cannot see.
+if TYPE_CHECKING:
+    MethodName = str
+else:
+    MethodName = Literal[methods.names()]
 
 
 def check_seed(seed: int) -> None:

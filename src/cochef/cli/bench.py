@@ -57,8 +57,7 @@ class BenchKitchen:
     quick: bool = False
     """Only our own rates, in a few seconds."""
     scaling: Path | None = None
-    """Measure instead how our rates change with the number of kitchens and the layout; draw it into
-    this file."""
+    """Draw how our rates change with the number of kitchens and the layout into this file."""
     out: NumbersFile = None
 
     def run(self) -> int:

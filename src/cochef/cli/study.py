@@ -75,7 +75,7 @@ class CheckStudy:
 
 @dataclass
 class ServeStudy:
-    """Run a study: serve its pages until Ctrl-C. A second start goes on where it was."""
+    """Run a study: serve its pages until Ctrl-C. A study that was stopped can be continued."""
 
     study: StudyName
     database: str = DATABASE

@@ -62,8 +62,7 @@ class Watch:
     """Steps a second."""
 
     out: Path | None = None
-    """Write to this file instead: .gif or .mp4 for the episode, .png for its last state, .jsonl for
-    `cochef replay`."""
+    """Write to this file instead: .gif or .mp4, .png for the last state, .jsonl for a replay."""
 
     tile_size: int = 64
     """Pixels that a cell of the layout takes in the file."""
