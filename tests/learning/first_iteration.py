@@ -1,4 +1,6 @@
-"""A small population before and after its first iteration, as arrays by name; also from a process with more devices.
+"""A small population before and after its first iteration, as arrays by name.
+
+Also from a process with more devices:
 
 python -m tests.learning.first_iteration DEVICES METHOD MEMBERS FILE
 """
@@ -10,16 +12,18 @@ import jax
 import numpy as np
 
 from cochef.agents.network_config import NetworkConfig
-from cochef.experiments.populations import population
+from cochef.experiments.pipeline import population
 from cochef.kitchen import layouts
 
 
 def trainer(method, members, seed=0):
-    """Learners in a small kitchen whose episodes are as long as two turns."""
+    """Learners in a small layout whose episodes are as long as two rollouts."""
     layout = replace(layouts.get("cramped_room"), horizon=16)
-    drawn = population(method, layout, "smoke", seed, members)
-    config = replace(drawn.config, kitchens=8, steps=8, network=NetworkConfig(hidden=(8,)))
-    return replace(drawn, config=config).trainer
+    stage = population(method, layout, "smoke", seed, members)
+    training = replace(
+        stage.training, kitchens=8, rollout_steps=8, network=NetworkConfig(hidden=(8,))
+    )
+    return replace(stage, training=training).trainer
 
 
 def arrays(tree, prefix):
@@ -31,10 +35,10 @@ def arrays(tree, prefix):
 def first_iteration(method, members):
     """The actors before it, and everything after it, members first."""
     one = trainer(method, members)
-    training = one.begin()
-    before = arrays(training.learners.actor, "before")
-    training, progress = one.iterate(training, 0)
-    return before | arrays(training, "after") | arrays(progress, "progress")
+    state = one.begin()
+    before = arrays(state.learners.actor, "before")
+    state, metrics = one.iterate(state, 0)
+    return before | arrays(state, "after") | arrays(metrics, "metrics")
 
 
 if __name__ == "__main__":

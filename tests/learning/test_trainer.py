@@ -1,4 +1,4 @@
-"""Same seed, same result; a member learns the same whoever learns beside it and wherever; and memory."""
+"""Same seed, same result; a member learns the same whoever learns beside it, and wherever."""
 
 import subprocess
 import sys
@@ -6,11 +6,13 @@ import sys
 import numpy as np
 import pytest
 
+from cochef import methods
 from cochef.experiments.presets import PRESETS
 from tests.learning.first_iteration import arrays, first_iteration, trainer
 
-METHODS = ("selfplay", "hsp")
-DRAWN = ("before", "after.table")  # what follows from random draws alone: first actors; states, seats and clocks later
+METHODS = ("sp", "hsp")
+# What follows from random draws alone: the first actors; states, seats and clocks later.
+DRAWN = ("before", "after.kitchens")
 BIASED_PAIRS = 36
 MEMORY_LIMIT = 4e9
 
@@ -19,14 +21,14 @@ import resource
 import jax
 from cochef.runtime import use_all_cores
 use_all_cores()
-from cochef.experiments.populations import population
+from cochef.experiments.pipeline import population
 from cochef.kitchen import layouts
 trainer = population("hsp", layouts.get("counter_circuit"), "laptop").trainer
-training = trainer.begin()
+state = trainer.begin()
 for iteration in range(2):
-    training, progress = trainer.iterate(training, iteration)
-jax.block_until_ready(training)
-print(len(progress.task), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    state, metrics = trainer.iterate(state, iteration)
+jax.block_until_ready(state)
+print(len(metrics.task_return), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
 
 
@@ -56,17 +58,17 @@ def four_on_two_devices(method, tmp_path_factory):
 
 def after_two_iterations(method, seed):
     one = trainer(method, 2, seed)
-    training = one.begin()
+    state = one.begin()
     for iteration in range(2):
-        training, _ = one.iterate(training, iteration)
-    return arrays(training, "")
+        state, _ = one.iterate(state, iteration)
+    return arrays(state, "")
 
 
 def assert_same_members(one, other, count):
-    """The first members of two populations drew the same and learnt the same."""
+    """The first members of two populations drew the same and learned the same."""
     assert one.keys() == other.keys()
     for name in one:
-        if name.startswith(DRAWN) and "memory" not in name:
+        if name.startswith(DRAWN) and "carry" not in name:
             assert np.array_equal(one[name][:count], other[name][:count]), name
         else:
             assert np.allclose(one[name][:count], other[name][:count], atol=1e-4), name
@@ -90,13 +92,15 @@ def test_members_differ_from_each_other_and_from_what_they_were(four):
     weights = four["after.learners.actor.head.weight"]
     assert (np.abs(weights - four["before.head.weight"]).max(axis=(1, 2, 3)) > 1e-3).all()
     assert all(np.abs(weights[0] - weights[member]).max() > 1e-3 for member in range(1, 4))
-    cells = np.moveaxis(four["after.table.states.chefs.cell"], 0, -1)
+    cells = np.moveaxis(four["after.kitchens.states.chefs.cell"], 0, -1)
     assert (cells != cells[..., :1]).any()
 
 
 @pytest.mark.long
 def test_the_pairs_of_a_biased_population_train_in_little_memory():
-    done = subprocess.run([sys.executable, "-c", ONE_LAPTOP_ITERATION], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", ONE_LAPTOP_ITERATION]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     pairs, most = done.stdout.split()
-    assert int(pairs) == PRESETS["laptop"].members["hsp"] == BIASED_PAIRS
+    sizes = methods.get("hsp").sizes(PRESETS["laptop"].scale)
+    assert int(pairs) == sizes["biased"] == BIASED_PAIRS
     assert int(most) < MEMORY_LIMIT
