@@ -77,7 +77,7 @@ class _Kept:
     decision: _Decision
     rewards: Float[Array, "members roles kitchens"]
     task_reward: Float[Array, "members kitchens"]
-    events: Float[Array, "members roles events"]
+    events: Int[Array, "members roles events"]  # in all kitchens that are counted
 
 
 @dataclass(frozen=True)
