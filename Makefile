@@ -11,7 +11,7 @@ install: .venv/ready-to-run
 
 run: .venv/ready-to-run
 	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick
-	@echo "Who adapts to a person who likes tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
+	@echo "Who adapts to a person who prefers tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
 
 # Compiling is most of the work in tests, so they do with programs that compile fast and run slower; long proofs do not.
 test: check .venv/browser

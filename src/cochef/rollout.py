@@ -3,23 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from cochef.agents.agent import Agent, Carry
-from cochef.kitchen.constants import SEATS, Event
-from cochef.kitchen.dynamics import Outcome, step
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.dynamics import step
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.metrics import TOTALS, Measured, Metric
 from cochef.kitchen.state import State, start
 from cochef.kitchen.stepping import Transition, over_kitchens, repeat_kitchens, scan_kitchens
-from cochef.pytree import pytree
+from cochef.kitchen.trajectories import Trajectory
 from cochef.randomness import fast
-
-Measured = Any  # a tree of arrays that a metric carries through an episode
 
 
 class Matchup(NamedTuple):
@@ -28,64 +27,6 @@ class Matchup(NamedTuple):
     first: int
     second: int
     kitchens: int
-
-
-@runtime_checkable
-class Metric(Protocol):
-    """Measures an episode step by step; hashable, as compiled programs are specialised to it."""
-
-    def begin(self, layout: Layout) -> Measured:
-        """The value before the first step."""
-        ...
-
-    def update(self, layout: Layout, measured: Measured, transition: Transition) -> Measured:
-        """The value after one more step."""
-        ...
-
-
-@pytree
-class EpisodeTotals:
-    """Each chef's task reward in an episode, and how often it caused each event."""
-
-    reward: Float[Array, "*kitchens 2"]
-    events: Int[Array, "*kitchens 2 events"]
-
-    @property
-    def score(self) -> Float[Array | np.ndarray, "*kitchens"]:
-        """The team's task reward."""
-        return self.reward.sum(axis=-1)
-
-
-class CountTotals:
-    """Measures the score and the events."""
-
-    def begin(self, layout: Layout) -> EpisodeTotals:
-        """Nothing yet."""
-        return EpisodeTotals(jnp.zeros(SEATS), jnp.zeros((SEATS, len(Event)), jnp.int32))
-
-    def update(
-        self, layout: Layout, measured: EpisodeTotals, transition: Transition
-    ) -> EpisodeTotals:
-        """Add a step."""
-        outcome = transition.outcome
-        return EpisodeTotals(measured.reward + outcome.reward, measured.events + outcome.events)
-
-
-TOTALS = CountTotals()
-
-
-@pytree
-class Trajectory:
-    """Episodes kept whole, time first."""
-
-    states: State  # the last of its T + 1 states is the one after the last action
-    actions: Int[Array, "time kitchens 2"]
-    outcomes: Outcome
-
-    @property
-    def score(self) -> Float[Array | np.ndarray, " kitchens"]:
-        """The task reward of each episode."""
-        return self.outcomes.reward.sum(axis=(0, 2))
 
 
 @partial(jax.jit, static_argnames=("layout", "matchups", "metric"))

@@ -277,10 +277,8 @@ def training_table(speed: "TrainingSpeed") -> Table:
 def profile_table(speed: "TrainingSpeed") -> Table:
     """Show where the time of an iteration goes, and the update's share of the machine's rate."""
     table = Table("learner", title="seconds of an iteration")
-    for heading in ("members", "all", "rollout", "advantages", "update"):
+    for heading in ("members", "all", "rollout", "advantages", "update", "GFLOPS", "share"):
         table.add_column(heading, justify="right")
-    table.add_column("update, GFLOPS", justify="right")
-    table.add_column("of a matrix product", justify="right")
     for timing in speed.timings:
         parts = (timing.iteration, timing.rollout, timing.advantages, timing.update)
         table.add_row(
@@ -290,7 +288,10 @@ def profile_table(speed: "TrainingSpeed") -> Table:
             _gigaflops(timing.speeds),
             f"{speed.product_share(timing):.0%}",
         )
-    table.caption = f"a matrix product on all cores: {_gigaflops(speed.product)} GFLOPS"
+    table.caption = (
+        "GFLOPS of the update, and its share of those of a matrix product on all cores, "
+        f"{_gigaflops(speed.product)} GFLOPS"
+    )
     return table
 
 

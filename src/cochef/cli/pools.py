@@ -2,30 +2,30 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cochef.cli.seeds import check_seed
-from cochef.cli.train import INTERRUPTED, Watching
+from cochef.cli.arguments import OwnLayout, Seed, check_seed
+from cochef.cli.output import print_line
+from cochef.cli.train import INTERRUPTED, ProgressBar
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import claim_directory
+from cochef.runtime import use_all_cores
 
 
 @dataclass
 class ShowPool:
-    """Show who is in a pool, what everybody likes, earns and does, as a table and as a picture."""
+    """Show the policies of a pool: hidden rewards, returns and events, also as a picture."""
 
-    directory: Annotated[Path, tyro.conf.Positional]
+    directory: tyro.conf.Positional[Path]
     """The directory of a pool: a `pool-...` job of `cochef run`, or what was merged."""
-    layout: str | None = None
-    """The path of the layout file, if the kitchen does not ship with the package."""
+    layout: OwnLayout = None
     picture: Path | None = None
-    """Draw what everybody does to this file; DIRECTORY/pool.png if not given."""
+    """Draw everybody's event counts to this file; DIRECTORY/pool.png if not given."""
 
     def run(self) -> int:
         """Read, print and draw."""
@@ -41,13 +41,15 @@ class ShowPool:
             table.add_column(heading, overflow="fold")
         for row in rows:
             table.add_row(*row.values())
-        console = Console(highlight=False)
-        console.print(table)
+        Console(highlight=False).print(table)
         path = self.picture or self.directory / "pool.png"
-        counts, events, hidden = pools.event_table(files)
-        everybody = range(len(rows))
-        plots.save(plots.event_space(counts, events, hidden, everybody, f"{files.layout.name}, the pool"), path)
-        console.print(f"picture: {path}", markup=False, soft_wrap=True)
+        found = pools.pool_events(files)
+        title = f"{files.layout.name}, the pool"
+        picture = plots.event_space(
+            found.counts, found.events, found.hidden_rewards, range(len(rows)), title
+        )
+        plots.save(picture, path)
+        print_line(f"picture: {path}")
         return 0
 
 
@@ -55,7 +57,7 @@ class ShowPool:
 class ListPools:
     """List the pools below a directory."""
 
-    root: Annotated[Path, tyro.conf.Positional] = Path("runs")
+    root: tyro.conf.Positional[Path] = Path("runs")
     """Where to look."""
 
     def run(self) -> int:
@@ -65,30 +67,31 @@ class ListPools:
         paths = sorted(self.root.rglob(pool.INDEX))
         if not paths:
             raise InputError(f"{self.root}: no pools below it; `cochef run` makes them")
-        table = Table("pool", "kitchen", "policies", "of them biased", "mean return")
+        table = Table("pool", "layout", "policies", "of them biased", "mean return")
         for path in paths:
             try:
                 index = pool.read_index(path.parent)
             except InputError as error:
                 table.add_row(str(path.parent), Text(f"damaged: {error}", style="red"), "", "", "")
                 continue
-            biased = sum(member.hidden is not None for member in index.members)
-            mean = sum(member.returned for member in index.members) / len(index.members)
-            table.add_row(str(path.parent), index.layout, str(len(index.members)), str(biased), f"{mean:.0f}")
+            biased = sum(member.hidden_reward is not None for member in index.members)
+            mean = sum(member.task_return for member in index.members) / len(index.members)
+            table.add_row(
+                str(path.parent), index.layout, str(len(index.members)), str(biased), f"{mean:.0f}"
+            )
         Console(highlight=False).print(table)
         return 0
 
 
 @dataclass
 class MergePools:
-    """Make a pool of everybody in some pools of one kitchen."""
+    """Make a pool of everybody in some pools of one layout."""
 
-    out: Annotated[Path, tyro.conf.Positional]
+    out: tyro.conf.Positional[Path]
     """The directory of the new pool."""
-    pools: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    pools: tyro.conf.Positional[tuple[Path, ...]]
     """The directories of the pools to merge."""
-    layout: str | None = None
-    """The path of the layout file, if the kitchen does not ship with the package."""
+    layout: OwnLayout = None
 
     def run(self) -> int:
         """Read and write."""
@@ -99,65 +102,50 @@ class MergePools:
             raise InputError(f"{self.out}: a pool already; give another directory")
         layout = layouts.get(self.layout) if self.layout else None
         files = pool.merge(self.out, [pool.read(path, layout) for path in self.pools])
-        Console(highlight=False, soft_wrap=True).print(f"{len(files.members)} policies in {self.out}", markup=False)
+        print_line(f"{len(files.members)} policies in {self.out}")
         return 0
 
 
 @dataclass
 class TrainWithPool:
-    """Train agents that get along with a pool, also a merged one; the same command goes on where it was stopped."""
+    """Train agents that adapt to a pool, also a merged one; an interrupted run resumes."""
 
-    directory: Annotated[Path, tyro.conf.Positional]
+    directory: tyro.conf.Positional[Path]
     """The directory of the pool."""
     out: Path
     """The directory of the run; the agents are in its `agents`."""
-    layout: str | None = None
-    """The path of the layout file, if the kitchen does not ship with the package."""
+    layout: OwnLayout = None
     preset: PresetName = "laptop"
     """The settings."""
-    seed: int = 0
-    """Where all randomness comes from."""
+    seed: Seed = 0
     rewards: Path | None = None
-    """A TOML file with own helping rewards (docs/training.md)."""
+    """A TOML file with own shaped rewards (docs/training.md)."""
 
     def run(self) -> int:
-        """Train, or go on training."""
+        """Train, or resume training."""
         check_seed(self.seed)
-        from cochef.runtime import use_all_cores
-
         use_all_cores()
         from cochef.agents import pool
-        from cochef.experiments import adaptation
+        from cochef.experiments.jobs import JobContext
+        from cochef.experiments.stages import TrainAgents
         from cochef.kitchen import layouts
         from cochef.learning import reward_config, runs
 
         files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
-        rewards = reward_config.read(self.rewards) if self.rewards else reward_config.shipped(files.layout)
-        how = adaptation.adaptation(PRESETS[self.preset].adaptive, rewards, len(files.members), self.seed)
+        rewards = reward_config.shipped(files.layout)
+        if self.rewards:
+            rewards = reward_config.read(self.rewards)
+        stage = TrainAgents(files.layout, PRESETS[self.preset].second_stage, rewards, self.seed)
         claim_directory(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+        def log(text: str) -> None:
+            console.print(text, markup=False)
+
         try:
-            adaptation.train(
-                how, files, self.out, [Watching(console)], tell=lambda text: console.print(text, markup=False)
-            )
+            stage.run(JobContext(self.out, {"pool": self.directory}, [ProgressBar(console)], log))
         except KeyboardInterrupt:
-            console.print("stopped; the same command goes on from the last checkpoint")
+            console.print("interrupted; the same command resumes from the last checkpoint")
             return INTERRUPTED
-        Console(highlight=False, soft_wrap=True).print(f"agents in {self.out / runs.AGENTS}", markup=False)
+        print_line(f"agents in {self.out / runs.AGENTS}")
         return 0
-
-
-@dataclass
-class Pools:
-    """Look at pools of policies, put them together, and train with them."""
-
-    command: (
-        Annotated[ShowPool, tyro.conf.subcommand("show")]
-        | Annotated[ListPools, tyro.conf.subcommand("list")]
-        | Annotated[MergePools, tyro.conf.subcommand("merge")]
-        | Annotated[TrainWithPool, tyro.conf.subcommand("train")]
-    )
-
-    def run(self) -> int:
-        """Run the command."""
-        return self.command.run()

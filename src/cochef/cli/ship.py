@@ -3,25 +3,22 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-
-from cochef.cli.seeds import check_seed
-from cochef.experiments.presets import Changes, PresetName, RunMethod
+from cochef.cli.arguments import LayoutName, MethodName, Seed, check_seed
+from cochef.cli.output import print_line
+from cochef.experiments.presets import Overrides, PresetName
 
 
 @dataclass
 class Ship:
-    """Put the agent that did best in training into the package, with what it was measured at; for maintainers."""
+    """Put the best agent in training into the package, with its evaluation; for maintainers."""
 
-    layout: str
-    """The kitchen."""
-    method: tuple[RunMethod, ...] = ("hsp",)
+    layout: LayoutName
+    method: tuple[MethodName, ...] = ("hsp",)
     """One or more."""
     preset: PresetName = "laptop"
     """The settings of the run."""
-    seed: int = 0
-    """The seed of the run."""
-    changes: Changes = field(default_factory=Changes)
+    seed: Seed = 0
+    overrides: Overrides = field(default_factory=Overrides)
     out: Path = Path("runs")
     """What was given to `cochef run --out`."""
 
@@ -31,7 +28,8 @@ class Ship:
         from cochef.experiments.shipping import ship
         from cochef.kitchen import layouts
 
+        layout = layouts.get(self.layout)
         for method in self.method:
-            path = ship(layouts.get(self.layout), method, self.preset, self.seed, self.changes, self.out)
-            Console(highlight=False, soft_wrap=True).print(f"written: {path}", markup=False)
+            path = ship(layout, method, self.preset, self.seed, self.overrides, self.out)
+            print_line(f"written: {path}")
         return 0

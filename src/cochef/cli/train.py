@@ -1,22 +1,24 @@
-"""`cochef train`: a population that learns, on disk."""
+"""`cochef train`: train a population, the first stage of a method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from cochef.cli.seeds import check_seed
-from cochef.experiments.presets import Method, PresetName, Shaping
+from cochef.cli.arguments import LayoutName, MethodName, Seed, check_seed
+from cochef.cli.output import print_line
+from cochef.experiments.presets import PresetName
 from cochef.files import claim_directory
+from cochef.runtime import use_all_cores
 
 if TYPE_CHECKING:
-    from cochef.experiments.populations import Population
+    from cochef.experiments.stages import TrainPopulation
     from cochef.learning.writers import MetricsWriter
 
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
@@ -24,24 +26,22 @@ INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 
 @dataclass
 class Train:
-    """Train a population, the first stage of a method; the same command goes on with a run that was stopped."""
+    """Train a method's population, its first stage; an interrupted run resumes."""
 
-    method: Annotated[Method, tyro.conf.Positional]
-    """How: plain self-play, the populations of FCP, MEP and TrajDiv, or HSP's biased policies and their partners."""
-    layout: str
-    """A kitchen that ships with the package (see `cochef layouts`), or the path of a layout file."""
+    method: tyro.conf.Positional[MethodName]
+    """Whose population: HSP's are the biased policies with their partners."""
+    layout: LayoutName
     preset: PresetName = "laptop"
     """The settings: seconds for a test, minutes on two cores, or the paper's for accelerators."""
-    seed: int = 0
-    """Where all randomness comes from."""
+    seed: Seed = 0
     members: int | None = None
-    """Policies, or pairs with hsp; the preset's number if not given."""
+    """Policies, or pairs in HSP's population; the preset's number if not given."""
     steps: int | None = None
     """Environment steps for each; the preset's number if not given."""
     rewards: Path | None = None
-    """A TOML file with own sets of hidden rewards and helping rewards (docs/training.md)."""
-    biased_shaping: Shaping = "none"
-    """What helps the biased policies of hsp to learn; the paper gives them nothing."""
+    """A TOML file with own hidden and shaped rewards (docs/training.md)."""
+    biased_shaping: str | None = None
+    """What shapes HSP's biased policies: none, annealed or constant; none in the paper."""
     out: Path | None = None
     """Directory of the run; runs/METHOD-LAYOUT-PRESET-SEED if not given."""
     tensorboard: bool = False
@@ -50,35 +50,42 @@ class Train:
     def run(self) -> int:
         """Train, save and report."""
         check_seed(self.seed)
+        use_all_cores()
         if self.out:
             claim_directory(self.out)
-        from cochef.experiments import populations
+        from cochef.experiments import pipeline
+        from cochef.experiments.jobs import JobContext
         from cochef.kitchen import layouts
         from cochef.learning import reward_config
-        from cochef.methods.hsp import BiasedShaping
+        from cochef.learning.writers import TensorBoardWriter
 
         layout = layouts.get(self.layout)
         rewards = reward_config.read(self.rewards) if self.rewards else None
-        shaping = BiasedShaping(self.biased_shaping)
-        population = populations.population(
-            self.method, layout, self.preset, self.seed, self.members, self.steps, rewards, shaping
+        options = {"biased_shaping": self.biased_shaping} if self.biased_shaping else {}
+        stage = pipeline.population(
+            self.method, layout, self.preset, self.seed, self.members, self.steps, rewards, options
         )
-        directory = self.out or Path("runs") / f"{self.method}-{layout.name}-{self.preset}-{self.seed}"
+        name = f"{self.method}-{layout.name}-{self.preset}-{self.seed}"
+        directory = self.out or Path("runs") / name
         console = Console(stderr=True, highlight=False, soft_wrap=True)
-        sinks: list[MetricsWriter] = [Watching(console)]
+        writers: list[MetricsWriter] = [ProgressBar(console)]
         if self.tensorboard:
-            sinks.append(TensorBoardWriter(directory / "tensorboard"))
+            writers.append(TensorBoardWriter(directory / "tensorboard"))
+
+        def log(text: str) -> None:
+            console.print(text, markup=False)
+
         try:
-            populations.train(population, directory, sinks, tell=lambda text: console.print(text, markup=False))
+            stage.run(JobContext(directory, {}, writers, log))
         except KeyboardInterrupt:
-            console.print("stopped; the same command goes on from the last checkpoint")
+            console.print("interrupted; the same command resumes from the last checkpoint")
             return INTERRUPTED
-        _report(population, directory)
+        _report(stage, directory)
         return 0
 
 
-class Watching:
-    """A sink that shows how far a run is, how fast, and what its population earns."""
+class ProgressBar:
+    """Shows how far a training is, how fast, and the returns of its members."""
 
     def __init__(self, console: Console) -> None:
         """Nothing is shown yet."""
@@ -94,11 +101,14 @@ class Watching:
         self._members = 0
         self._first: Mapping[str, Any] | None = None
 
-    def begin(self, about: Mapping[str, Any]) -> None:
+    def begin(self, run_config: Mapping[str, Any]) -> None:
         """Show an empty bar."""
-        self._members = about["members"]
+        self._members = run_config["members"]
         self._task = self._progress.add_task(
-            about["method"], total=about["training"]["total"], steps="compiling", returns=""
+            run_config.get("population", "agents"),
+            total=run_config["training"]["total_steps"],
+            steps="compiling",
+            returns="",
         )
         self._progress.start()
 
@@ -107,13 +117,14 @@ class Watching:
         assert self._task is not None
         self._first = self._first or line
         seconds = line["seconds"] - self._first["seconds"]
-        rate = self._members * (line["steps"] - self._first["steps"]) / seconds if seconds else 0.0
-        task = line["task"]
+        steps = self._members * (line["steps"] - self._first["steps"])
+        rate = steps / seconds if seconds else 0.0
+        returns = line["task_return"]
         self._progress.update(
             self._task,
             completed=line["steps"],
             steps=f"{_short(line['steps'])} steps, {_short(rate)}/s",
-            returns=f"mean {fmean(task):.0f}, best {max(task):.0f}, worst {min(task):.0f}",
+            returns=f"mean {fmean(returns):.0f}, best {max(returns):.0f}, worst {min(returns):.0f}",
         )
 
     def end(self) -> None:
@@ -125,22 +136,29 @@ def _short(number: int | float) -> str:
     return f"{number / 1e6:.2f}M" if number >= 1e6 else f"{number / 1e3:.1f}k"
 
 
-def _report(population: "Population", directory: Path) -> None:
+def _report(stage: "TrainPopulation", directory: Path) -> None:
+    from cochef.experiments.stages import CURVES
     from cochef.learning import runs, snapshots
+    from cochef.learning.writers import read_metrics
 
     last = snapshots.read(directory / runs.SNAPSHOTS)[-1]
-    seconds = runs.metrics(directory)[-1]["seconds"]
-    table = Table(title=f"{population.method} in {population.layout.name}, seed {population.seed}")
+    seconds = read_metrics(directory)[-1]["seconds"]
+    table = Table(title=f"{stage.spec.name} in {stage.layout.name}, seed {stage.seed}")
     for heading in ("members", "mean return", "median", "learned", "steps each", "seconds"):
         table.add_column(heading, justify="right")
-    numbers = (f"{fmean(last.returns):.1f}", f"{median(last.returns):.1f}", f"{_learned(population, last.returns):.0%}")
-    table.add_row(str(len(last.returns)), *numbers, f"{last.steps:,}", f"{seconds:,.0f}")
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(table)
-    console.print(f"agents in {directory / runs.AGENTS}, curves in {directory / 'learning.png'}", markup=False)
+    table.add_row(
+        str(len(last.returns)),
+        f"{fmean(last.returns):.1f}",
+        f"{median(last.returns):.1f}",
+        f"{_learned(stage, last.returns):.0%}",
+        f"{last.steps:,}",
+        f"{seconds:,.0f}",
+    )
+    Console(highlight=False, soft_wrap=True).print(table)
+    print_line(f"agents in {directory / runs.AGENTS}, curves in {directory / CURVES}")
 
 
-def _learned(population: "Population", returns: Sequence[float]) -> float:
-    """The share of members that fill at least one order an episode."""
-    least = min(order.value for order in population.layout.orders)
-    return fmean(earned >= least for earned in returns)
+def _learned(stage: "TrainPopulation", returns: Sequence[float]) -> float:
+    """The share of members that fill at least one order per episode."""
+    least = min(order.value for order in stage.layout.orders)
+    return fmean(value >= least for value in returns)

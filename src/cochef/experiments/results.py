@@ -14,8 +14,8 @@ from cochef.agents import pool, storage
 from cochef.agents.names import load
 from cochef.evaluation import plots, published, records, tables
 from cochef.evaluation.records import Records
-from cochef.evaluation.report import Block, Command, Heading, Paragraph, Picture, Report
-from cochef.evaluation.tables import Table
+from cochef.evaluation.report import Block, Heading, Paragraph, Picture, Report, ShellCommand
+from cochef.evaluation.tables import ResultTable
 from cochef.experiments import pools
 from cochef.experiments.jobs import JobContext, seconds_of
 from cochef.experiments.stages import CURVES, PARTNERS, agent_path
@@ -69,8 +69,8 @@ class WriteReport:
             tables.details(found, "by seat"),
             _times(context.inputs),
             Heading("Look for yourself"),
-            Command(watch_command(layout, agents, partner)),
-            Command(play_command(layout, agents)),
+            ShellCommand(watch_command(layout, agents, partner)),
+            ShellCommand(play_command(layout, agents)),
         ]
         title = f"{self.layout.name}: {', '.join(self.methods)}"
         Report(title, blocks).write(context.directory)
@@ -121,7 +121,7 @@ class WriteReport:
             if filtered:
                 yield Paragraph(f"{method}: {_describe_filter(filtered)}")
 
-    def _own_pools(self, context: JobContext) -> Table:
+    def _own_pools(self, context: JobContext) -> ResultTable:
         """How strong the agents are with the partners they were trained with."""
         rows = []
         for method in self.methods:
@@ -137,7 +137,7 @@ class WriteReport:
                 of_kind = returns[[name == kind for name in kinds]]
                 rows.append((method, f"{len(of_kind)} {kind}", f"{of_kind.mean():.1f}"))
         title = "With their own pool: mean return at the end of training, over all agents"
-        return Table(title, ("method", "policies", "return"), tuple(rows))
+        return ResultTable(title, ("method", "policies", "return"), tuple(rows))
 
 
 def _inputs_of(inputs: Mapping[str, Path], method: str) -> dict[str, Path]:
@@ -168,7 +168,7 @@ def _describe_filter(filtered: Mapping[str, Any]) -> str:
     )
 
 
-def _times(inputs: Mapping[str, Path]) -> Table:
+def _times(inputs: Mapping[str, Path]) -> ResultTable:
     """The seconds of every job, each once, although methods may share it."""
     first_names: dict[Path, str] = {}
     for name, directory in inputs.items():
@@ -176,7 +176,7 @@ def _times(inputs: Mapping[str, Path]) -> Table:
     seconds = {name: seconds_of(path) or 0.0 for path, name in first_names.items()}
     rows = [(name, f"{spent:,.0f}") for name, spent in seconds.items()]
     rows.append(("all", f"{sum(seconds.values()):,.0f}"))
-    return Table("Where the time went: seconds of each job", ("job", "seconds"), tuple(rows))
+    return ResultTable("Where the time went: seconds of each job", ("job", "seconds"), tuple(rows))
 
 
 def scores(inputs: Mapping[str, Path], methods: Sequence[str]) -> Records:
@@ -185,7 +185,7 @@ def scores(inputs: Mapping[str, Path], methods: Sequence[str]) -> Records:
     return records.joined(parts)
 
 
-def score_table(found: Records, layout: Layout) -> Table:
+def score_table(found: Records, layout: Layout) -> ResultTable:
     """The mean task return with every partner."""
     title = f"{layout.name}: mean task return with partners nobody trained with"
     return tables.scores(found, title)
@@ -222,7 +222,11 @@ def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
     moments = list(render.moments(record(layout, agents, jax.random.key(0), 1)))[: FILM_STEPS + 1]
     pictures = (
         render.render_state(
-            layout, moment.state, score=moment.score, next_actions=moment.next_actions, tile_size=FILM_TILE
+            layout,
+            moment.state,
+            score=moment.score,
+            next_actions=moment.next_actions,
+            tile_size=FILM_TILE,
         )
         for moment in moments
     )

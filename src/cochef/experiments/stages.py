@@ -163,21 +163,36 @@ class TrainAgents:
     def training(self) -> TrainingConfig:
         """The training settings; the rewards say how far shaping is annealed."""
         training = self.stage.training
-        return replace(training, shaping=replace(training.shaping, end=self.rewards.adaptive_end))
+        shaping = replace(training.shaping, end=self.rewards.adaptive_shaping_end)
+        return replace(training, shaping=shaping)
 
     def trainer(self, files: PoolFiles) -> Trainer:
         """The agents, ready to learn with a pool."""
-        sampling = Sampling(self.stage.sampling)
-        partners = len(files.members)
-        training = self.training
-        if sampling is Sampling.STRATIFIED:
-            # As many kitchens for every partner, and at least as many in all as the stage has.
-            training = replace(training, kitchens=-(-training.kitchens // partners) * partners)
-        groups = group_agents([files.load(member) for member in files.members])
-        partner_pool = PartnerPool(groups, sampling, PartnerIdentity(self.stage.identity))
-        return adaptive_agents(
-            self.layout, self.rewards, training, partner_pool, self.stage.agents, self.seed
+        partners = [files.load(member) for member in files.members]
+        partner_pool = PartnerPool(
+            group_agents(partners, self.stage.training.network.observation),
+            Sampling(self.stage.sampling),
+            PartnerIdentity(self.stage.identity),
         )
+        return adaptive_agents(
+            self.layout,
+            self.rewards,
+            self.training_with(partner_pool.size),
+            partner_pool,
+            self.stage.agents,
+            self.seed,
+        )
+
+    def training_with(self, partners: int) -> TrainingConfig:
+        """The training settings with so many partners.
+
+        Stratified, there are as many kitchens for every partner, and at least as many in all as
+        the stage has.
+        """
+        training = self.training
+        if self.stage.sampling != Sampling.STRATIFIED.value:
+            return training
+        return replace(training, kitchens=-(-training.kitchens // partners) * partners)
 
     def run(self, context: JobContext) -> None:
         """Train, or resume training; also draw the returns with every partner."""

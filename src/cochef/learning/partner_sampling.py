@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 from cochef.agents.actor_critic import TrainedAgent
 from cochef.agents.agent import Agent, Carry
 from cochef.agents.cloned import HumanClone
+from cochef.agents.network_config import ObservationKind
 from cochef.agents.networks import Network
 from cochef.agents.scripted import Scripted
 from cochef.errors import InputError
@@ -101,8 +102,11 @@ class PartnerPool(eqx.Module):
                 return jnp.eye(self.size)
 
 
-def group_agents(agents: Sequence[Agent]) -> tuple[PartnerGroup, ...]:
-    """Agents as the groups of a pool, in their order; neighbours of one network shape are stacked."""
+def group_agents(agents: Sequence[Agent], observation: ObservationKind) -> tuple[PartnerGroup, ...]:
+    """Agents as the groups of a pool, in order; neighbours of one network shape are stacked.
+
+    Stacked networks are given the learner's observation; who needs another one acts by itself.
+    """
     groups: list[PartnerGroup] = []
     alike: list[Network] = []
     for agent in agents:
@@ -112,7 +116,7 @@ def group_agents(agents: Sequence[Agent]) -> tuple[PartnerGroup, ...]:
                 "evaluation's partners, and an agent that was trained with them would be measured "
                 "on what it has seen"
             )
-        network = agent.network if isinstance(agent, TrainedAgent) and not agent.greedy else None
+        network = _network(agent, observation)
         if alike and (network is None or not _same_form(network, alike[0])):
             groups.append(_stacked(alike))
             alike = []
@@ -121,6 +125,13 @@ def group_agents(agents: Sequence[Agent]) -> tuple[PartnerGroup, ...]:
         else:
             alike.append(network)
     return (*groups, _stacked(alike)) if alike else tuple(groups)
+
+
+def _network(agent: Agent, observation: ObservationKind) -> Network | None:
+    """The network of an agent that can be stacked with others."""
+    if not isinstance(agent, TrainedAgent) or agent.greedy:
+        return None
+    return agent.network if agent.observation is observation else None
 
 
 def _is_evaluation_partner(agent: Agent) -> bool:
