@@ -4,11 +4,11 @@ _LONGEST = 80  # characters of a value that an error shows
 
 
 class InputError(ValueError):
-    """Says what was wrong, the value, and what is allowed; the command line prints it and exits with 2."""
+    """Says what was wrong, the value and what is allowed; a command prints it and exits with 2."""
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: cut where it is long, and only its kind where Python cannot write it at all."""
+    """A value as an error shows it: cut where it is long; only its type if it cannot be written."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):

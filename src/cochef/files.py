@@ -54,10 +54,14 @@ def alone(directory: Path, what: str) -> Iterator[None]:
     try:
         lock = path.open("a")
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); give another place") from error
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); give another place"
+        ) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise InputError(f"{directory}: another process {what} here; wait for it, or take another one") from error
+            raise InputError(
+                f"{directory}: another process {what} here; wait for it, or take another one"
+            ) from error
         yield

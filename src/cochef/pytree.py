@@ -22,7 +22,8 @@ def pytree(cls: type[T]) -> type[T]:
         return tuple((jax.tree_util.GetAttrKey(name), getattr(tree, name)) for name in names), None
 
     def unflatten(_: None, children: Iterable[Any]) -> T:
-        # Not through __init__: JAX also builds trees of axes, shapes and sentinels, which fit no annotation.
+        # Not through __init__: JAX also builds trees of axes, shapes and sentinels, which fit
+        # no annotation.
         tree = object.__new__(cls)
         tree.__dict__.update(zip(names, children, strict=True))
         return tree

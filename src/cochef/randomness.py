@@ -1,8 +1,9 @@
 """Random numbers for kitchens in bulk: Threefry-2x32 with 13 rounds, unrolled.
 
-JAX's own generator takes 20 rounds in a loop, which a CPU runs one kitchen at a time; there it would take most of a
-rollout's time. 13 rounds are the fewest that pass BigCrush (Salmon et al., "Parallel random numbers: as easy as
-1, 2, 3", SC 2011). Unrolled, they fuse into the vector operations around them.
+JAX's own generator takes 20 rounds in a loop, which a CPU runs one kitchen at a time; there it
+would take most of a rollout's time. 13 rounds are the fewest that pass BigCrush (Salmon et al.,
+"Parallel random numbers: as easy as 1, 2, 3", SC 2011). Unrolled, they fuse into the vector
+operations around them.
 """
 
 import math
@@ -44,14 +45,18 @@ def _seed(seed: Array) -> UInt32[Array, "2"]:
 
 
 def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape 2"]:
-    return jnp.stack(_words(key, jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape), 1), axis=-1)
+    return jnp.stack(
+        _words(key, jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape), 1), axis=-1
+    )
 
 
 def _fold_in(key: UInt32[Array, "2"], data: Array) -> UInt32[Array, "2"]:
     return jnp.stack(_words(key, data.astype(jnp.uint32), 2))
 
 
-def _random_bits(key: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]) -> UInt[Array, "*shape"]:
+def _random_bits(
+    key: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]
+) -> UInt[Array, "*shape"]:
     low, high = _words(key, jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape), 3)
     if bit_width == 64:
         return (high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64)

@@ -1,4 +1,4 @@
-"""Episodes of any agents, many at once: `play_episodes` measures them, `record` keeps every step."""
+"""Episodes of any agents, many at once: `play_episodes` measures, `record` keeps every step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,9 +60,7 @@ def record(
     seats = _seats((Matchup(0, 1, kitchens),), SEATS)
     keys = jax.random.split(fast(key), kitchens)
     last, _, steps = _episode(layout, agents, seats, keys, (), lambda folded, step: (folded, step))
-    states = jax.tree.map(
-        lambda many, one: jnp.concatenate([many, one[None]]), steps.state, last
-    )
+    states = jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), steps.state, last)
     kept = (states, steps.actions, steps.outcome)
     return Trajectory(*jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), kept))
 
@@ -74,7 +72,8 @@ def _seats(matchups: tuple[Matchup | tuple[int, int, int], ...], agents: int) ->
         *both, kitchens = matchup
         if not all(0 <= agent < agents for agent in both) or kitchens < 1:
             raise ValueError(
-                f"matchup {matchup} of {agents} agents; it takes two of their numbers and some kitchens"
+                f"matchup {matchup} of {agents} agents; "
+                "it takes two of their numbers and some kitchens"
             )
         rows += [both] * kitchens
     return np.array(rows)

@@ -31,7 +31,7 @@ class Transition:
 
 
 def over_kitchens(function: Any) -> Any:  # noqa: ANN401
-    """A function of one kitchen as one of many, which are the last axis of all it takes and gives."""
+    """Map a function of one kitchen over many, the last axis of all arrays."""
     return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 

@@ -271,15 +271,27 @@ def _iterate(
         kitchens=kitchens,
         critic_carry=axes.split_learners(critic_carry, roles.learners),
     )
+    return next_state, _metrics(collector, kitchens, rollout, rewards, update_metrics)
+
+
+def _metrics(
+    collector: Collector,
+    kitchens: Kitchens,
+    rollout: Rollout,
+    rewards: Float[Array, "time members roles kitchens"],
+    update_metrics: UpdateMetrics,
+) -> IterationMetrics:
+    """What an iteration gave; kitchens with random starts do not count."""
     horizon = collector.environment.horizon
-    counted = slice(config.random_start_kitchens, None)
+    counted = slice(collector.config.random_start_kitchens, None)
     pairing = kitchens.players.pairing
-    return next_state, IterationMetrics(
+    return IterationMetrics(
+        # Episodes are staggered, so a mean step times the horizon is a mean episode.
         task_return=horizon * rollout.task_rewards[..., counted].mean(axis=(0, 2)),
         objective_return=horizon * rewards[..., counted].mean(axis=(0, 3)),
         events=rollout.events,
         partner_returns=None if pairing is None else pairing.average,
-        update=axes.split_learners(update_metrics, roles.learners),
+        update=axes.split_learners(update_metrics, collector.roles.learners),
     )
 
 
