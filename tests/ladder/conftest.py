@@ -1,4 +1,4 @@
-"""The ladder is climbed with fully optimised programs: running them takes longer than compiling them."""
+"""The ladder is climbed with optimised programs: running takes longer than compiling here."""
 
 import jax
 import pytest

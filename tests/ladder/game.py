@@ -1,4 +1,4 @@
-"""A game for two of a few steps in which every kind of event pins another part of a learner."""
+"""A tiny environment in which every kind of event pins another part of a learner."""
 
 from dataclasses import dataclass
 from enum import IntEnum, auto
@@ -8,11 +8,12 @@ import jax.numpy as jnp
 
 from cochef.agents.networks import ObservationSpec
 from cochef.kitchen.constants import SEATS
+from cochef.kitchen.dynamics import Outcome
 from cochef.pytree import pytree
 
 
 class Rung(IntEnum):
-    """What can happen to a seat in a step; a learner that wants one of them climbs that rung."""
+    """What can happen to a seat in a step; a learner rewarded for one of them climbs that rung."""
 
     STEP = 0  # always
     SIGNAL = auto()  # its signal is 1
@@ -25,30 +26,33 @@ class Rung(IntEnum):
 
 
 @pytree
-class Moment:
-    """The signals of all steps of an episode, how many steps have passed, and what each seat did first."""
+class LadderState:
+    """The state of an episode."""
 
-    signals: jax.Array
-    elapsed: jax.Array
-    first_actions: jax.Array
+    signals: jax.Array  # of all steps
+    elapsed: jax.Array  # steps
+    first_actions: jax.Array  # of each seat
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Each seat sees the step and its own signal of that step, a fair coin. The task pays a seat for matching it."""
+    """Each seat observes the step and its own signal of that step, a fair coin.
+
+    The task rewards a seat for matching it.
+    """
 
     horizon: int = 4
     actions: int = 2
     events: int = len(Rung)
 
     @property
-    def spec(self):
+    def observation_spec(self):
         entries = self.horizon + 2
         return ObservationSpec((entries,), (1.0,) * entries)
 
-    def begin(self, key, elapsed, scattered):
+    def reset(self, key, elapsed, random_start):
         signals = jax.random.bernoulli(key, shape=(SEATS, self.horizon)).astype(jnp.int32)
-        return Moment(signals, elapsed.astype(jnp.int32), jnp.zeros(SEATS, jnp.int32))
+        return LadderState(signals, elapsed.astype(jnp.int32), jnp.zeros(SEATS, jnp.int32))
 
     def step(self, state, actions):
         signal = _at(state.signals, state.elapsed)
@@ -66,19 +70,20 @@ class Ladder:
             Rung.RIGHT: jnp.arange(SEATS) == 1,
         }
         events = jnp.stack([happened[rung] for rung in Rung], axis=-1)
-        after = Moment(state.signals, state.elapsed + 1, first_actions)
-        return after, events, (actions == signal).astype(jnp.float32)
+        next_state = LadderState(state.signals, state.elapsed + 1, first_actions)
+        return next_state, Outcome(events, (actions == signal).astype(jnp.float32))
 
-    def look(self, states):
+    def observe(self, states):
         games = jnp.moveaxis(states.signals, -1, 0)
         signal = jax.vmap(_at, out_axes=-1)(games, states.elapsed)
-        return self.view(states.elapsed, signal)
+        return self.observation(states.elapsed, signal)
 
-    def view(self, elapsed, signal):
+    def observation(self, elapsed, signal):
         """The entries are the second axis; the first one is the signals' own."""
         step = elapsed == jnp.arange(self.horizon).reshape(-1, *(1,) * elapsed.ndim)
         step = jnp.broadcast_to(step, (len(signal), *step.shape))
-        return jnp.concatenate([step, jnp.stack([signal == 0, signal == 1], axis=1)], axis=1).astype(jnp.uint8)
+        both = jnp.stack([signal == 0, signal == 1], axis=1)
+        return jnp.concatenate([step, both], axis=1).astype(jnp.uint8)
 
 
 def _at(signals, elapsed):

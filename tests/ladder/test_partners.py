@@ -1,7 +1,8 @@
-"""A learner with frozen partners finds out in each episode whom it plays with, and does what that one needs."""
+"""A learner with frozen partners finds out whom it plays with, and does what that one needs."""
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from cochef.agents.network_config import NetworkConfig
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.kitchen.constants import SEATS
-from cochef.learning.collect import Seating
+from cochef.kitchen.dynamics import Outcome
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.partner_sampling import Identity, Pool, Sampling
-from cochef.learning.trainer import Recipe, Trainer, Utility
+from cochef.learning.partner_sampling import NetworkGroup, PartnerIdentity, PartnerPool, Sampling
+from cochef.learning.roles import WITH_POOL
+from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
 from cochef.pytree import pytree
 
 PARTNERS = 3
@@ -21,7 +23,7 @@ LEARNERS = 8
 
 
 @pytree
-class Moment:
+class FollowState:
     """How many steps have passed, and what each seat did last."""
 
     elapsed: jax.Array
@@ -30,78 +32,90 @@ class Moment:
 
 @dataclass(frozen=True)
 class Follow:
-    """In the second step a seat sees what the other one did in the first; the last step pays for doing the same."""
+    """The last step rewards both for doing the same.
+
+    In the second step a seat observes what the other one did in the first.
+    """
 
     horizon: int = 4
     actions: int = PARTNERS
     events: int = 1
 
     @property
-    def spec(self):
+    def observation_spec(self):
         entries = self.horizon + self.actions
         return ObservationSpec((entries,), (1.0,) * entries)
 
-    def begin(self, key, elapsed, scattered):
-        return Moment(elapsed.astype(jnp.int32), jnp.full(SEATS, -1))
+    def reset(self, key, elapsed, random_start):
+        return FollowState(elapsed.astype(jnp.int32), jnp.full(SEATS, -1))
 
     def step(self, state, actions):
         same = (actions[0] == actions[1]) & (state.elapsed == self.horizon - 1)
-        seen = jnp.where(state.elapsed == 0, actions, -1)
-        return Moment(state.elapsed + 1, seen), jnp.zeros((SEATS, 1), bool), jnp.full(SEATS, 0.5) * same
+        shown = jnp.where(state.elapsed == 0, actions, -1)
+        outcome = Outcome(jnp.zeros((SEATS, 1), bool), jnp.full(SEATS, 0.5) * same)
+        return FollowState(state.elapsed + 1, shown), outcome
 
-    def look(self, states):
+    def observe(self, states):
         step = states.elapsed == jnp.arange(self.horizon)[:, None]
         other = states.actions[::-1, None] == jnp.arange(self.actions)[None, :, None]
         both = jnp.broadcast_to(step, (SEATS, *step.shape))
         return jnp.concatenate([both, other], axis=1).astype(jnp.uint8)
 
 
-GAME = Follow()
+FOLLOW = Follow()
 CONFIG = TrainingConfig(
     kitchens=48,
-    steps=8,
-    scattered=0.0,
+    rollout_steps=8,
+    random_starts=0.0,
     minibatches=2,
     chunk=4,
     learning_rate=Schedule(1e-2, 1e-3, 48 * 8 * 100),
     entropy=Schedule(0.01, 0.01, 1),
     discount=0.9,
-    network=NetworkConfig(hidden=(16,), memory=16),
+    network=NetworkConfig(hidden=(16,), recurrent=16),
 )
 
 
 def stubborn():
     """Partners that always do the same, each something else."""
-    one = Network(NetworkConfig(hidden=(4,)), GAME.spec, PARTNERS, 0.0, jax.random.key(0))
-    many = jax.tree.map(lambda leaf: jnp.stack([leaf] * PARTNERS), one)
-    return jax.tree_util.tree_map_with_path(
-        lambda path, leaf: 20.0 * jnp.eye(PARTNERS) if jax.tree_util.keystr(path) == ".head.bias" else leaf, many
+    one = Network(
+        NetworkConfig(hidden=(4,)), FOLLOW.observation_spec, PARTNERS, 0.0, jax.random.key(0)
     )
+    many = jax.tree.map(lambda leaf: jnp.stack([leaf] * PARTNERS), one)
+    return eqx.tree_at(lambda networks: networks.head.bias, many, 20.0 * jnp.eye(PARTNERS))
+
+
+def trainer(sampling, identity, learners):
+    pool = PartnerPool((NetworkGroup(stubborn()),), sampling, identity)
+    nothing = jnp.zeros((learners, 1, 1))
+    weights = RewardWeights(nothing, jnp.ones((learners, 1)), nothing)
+    return Trainer(FOLLOW, Algorithm(WITH_POOL), CONFIG, weights, jax.random.key(0), pool)
 
 
 @pytest.mark.parametrize(
-    "sampling", [Sampling.STRATIFIED, Sampling.UNIFORM, pytest.param(Sampling.PRIORITISED, marks=pytest.mark.long)]
+    "sampling",
+    [
+        Sampling.STRATIFIED,
+        Sampling.UNIFORM,
+        pytest.param(Sampling.PRIORITISED, marks=pytest.mark.long),
+    ],
 )
-def test_a_learner_with_a_memory_follows_whoever_it_meets_in_either_seat(sampling, caplog):
-    pool = Pool(stubborn(), sampling, Identity.NUMBER)
-    nothing = jnp.zeros((LEARNERS, 1, 1))
-    utility = Utility(nothing, jnp.ones((LEARNERS, 1)), nothing)
-    trainer = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool)
-    training = trainer.begin()
+def test_a_recurrent_learner_follows_whoever_it_meets_in_either_seat(sampling, caplog):
+    learning = trainer(sampling, PartnerIdentity.NUMBER, LEARNERS)
+    state = learning.begin()
     with jax.log_compiles():
         for iteration in range(100):
-            training, progress = trainer.iterate(training, iteration)
-    assert caplog.text.count("Compiling jit(iterate)") == 1  # although the game begins with a weakly typed array
-    assert progress.partners.shape == (LEARNERS, PARTNERS)
-    follows = (np.asarray(progress.task) > 0.9) & (np.asarray(progress.partners) > 0.9).all(axis=1)
+            state, metrics = learning.iterate(state, iteration)
+    # Once, although the environment starts with a weakly typed array.
+    assert caplog.text.count("Compiling jit(iterate)") == 1
+    with_each = np.asarray(metrics.partner_returns)
+    assert with_each.shape == (LEARNERS, PARTNERS)
+    follows = (np.asarray(metrics.task_return) > 0.9) & (with_each > 0.9).all(axis=1)
     assert follows.mean() >= 0.75  # now and then one never follows the third
 
 
 def test_partners_stay_as_they_are_and_only_the_critic_is_told_who_they_are():
-    pool = Pool(stubborn(), Sampling.STRATIFIED, Identity.ONE_HOT)
-    nothing = jnp.zeros((1, 1, 1))
-    utility = Utility(nothing, jnp.ones((1, 1)), nothing)
-    training = Trainer(GAME, Recipe(Seating.POOL), CONFIG, utility, jax.random.key(0), pool).begin()
-    entries = GAME.spec.shape[0]
-    assert training.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
-    assert training.learners.critic.layers[0].weight.shape == (1, 1, entries + PARTNERS, 16)
+    state = trainer(Sampling.STRATIFIED, PartnerIdentity.ONE_HOT, 1).begin()
+    entries = FOLLOW.observation_spec.shape[0]
+    assert state.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
+    assert state.learners.critic.layers[0].weight.shape == (1, 1, entries + PARTNERS, 16)

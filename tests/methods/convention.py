@@ -1,4 +1,4 @@
-"""A matrix game: both choose one of several options, and are paid if they choose the same."""
+"""A matrix game: both choose one of several options, and are rewarded if they agree."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,12 @@ import jax.numpy as jnp
 
 from cochef.agents.networks import ObservationSpec
 from cochef.kitchen.constants import SEATS
+from cochef.kitchen.dynamics import Outcome
 
 
 @dataclass(frozen=True)
 class Convention:
-    """An event tells which option a seat chose; agreeing on an option pays each seat what is listed for it."""
+    """An event says which option a seat chose; agreeing on one pays what is listed for it."""
 
     payoffs: tuple[float, ...]
     horizon: int = 1
@@ -24,17 +25,17 @@ class Convention:
         return len(self.payoffs)
 
     @property
-    def spec(self):
+    def observation_spec(self):
         return ObservationSpec((self.horizon,), (1.0,) * self.horizon)
 
-    def begin(self, key, elapsed, scattered):
+    def reset(self, key, elapsed, random_start):
         return elapsed.astype(jnp.int32)
 
     def step(self, state, actions):
         chosen = actions[:, None] == jnp.arange(self.actions)
         agreed = (chosen.all(axis=0) * jnp.array(self.payoffs)).sum()
-        return state + 1, chosen, jnp.full(SEATS, agreed / SEATS)
+        return state + 1, Outcome(chosen, jnp.full(SEATS, agreed / SEATS))
 
-    def look(self, states):
+    def observe(self, states):
         step = states == jnp.arange(self.horizon)[:, None]
         return jnp.broadcast_to(step, (SEATS, *step.shape)).astype(jnp.uint8)

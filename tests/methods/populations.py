@@ -1,16 +1,16 @@
-"""Populations that learn a game of conventions."""
+"""Populations that learn conventions."""
 
 import jax
 import jax.numpy as jnp
 
 from cochef.agents.network_config import NetworkConfig
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.trainer import Trainer, Utility
+from cochef.learning.trainer import RewardWeights, Trainer
 
 CONFIG = TrainingConfig(
     kitchens=32,
-    steps=4,
-    scattered=0.0,
+    rollout_steps=4,
+    random_starts=0.0,
     epochs=4,
     minibatches=1,
     learning_rate=Schedule(5e-3, 5e-3, 1),
@@ -19,15 +19,16 @@ CONFIG = TrainingConfig(
 )
 
 
-def task(game, members):
-    """Both roles want what the game pays."""
-    nothing = jnp.zeros((members, 2, game.events))
-    return Utility(nothing, jnp.ones((members, 2)), nothing)
+def task_weights(environment, members):
+    """Both roles are rewarded for the task."""
+    nothing = jnp.zeros((members, 2, environment.events))
+    return RewardWeights(nothing, jnp.ones((members, 2)), nothing)
 
 
-def train(game, recipe, utility, seed, iterations, config=CONFIG):
-    trainer = Trainer(game, recipe, config, utility, jax.random.key(seed))
-    training = trainer.begin()
+def train(environment, algorithm, weights, seed, iterations, config=CONFIG):
+    """The population at the end, and the metrics of its last iteration."""
+    trainer = Trainer(environment, algorithm, config, weights, jax.random.key(seed))
+    state = trainer.begin()
     for iteration in range(iterations):
-        training, progress = trainer.iterate(training, iteration)
-    return training, progress
+        state, metrics = trainer.iterate(state, iteration)
+    return state, metrics

@@ -5,33 +5,36 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.learning.trainer import Recipe, Utility
-from cochef.methods import hsp, selfplay
-from cochef.methods.hsp import BIASED, PARTNER
+from cochef.learning.trainer import Algorithm, RewardWeights
+from cochef.methods import hsp, sp
+from cochef.methods.hsp import BIASED
 from cochef.methods.mep import PopulationEntropy
 from cochef.methods.trajdiv import TrajectoryDiversity, divergence
 from tests.methods.convention import Convention
-from tests.methods.populations import task, train
+from tests.methods.populations import task_weights, train
 
 MEMBERS = 4
 EQUAL = Convention(payoffs=(1.0,) * MEMBERS)  # as many conventions, all as good
 SEEDS = range(6)
+ADAPTING = 1 - BIASED  # the role of pi_a
 
 
-def conventions(progress):
+def conventions(metrics):
     """The option that each member chooses most."""
-    return np.asarray(progress.events).sum(axis=1).argmax(axis=-1)
+    return np.asarray(metrics.events).sum(axis=1).argmax(axis=-1)
 
 
-def covered(recipe):
-    """How many conventions the populations of all seeds have between them, and the least that a member earns."""
-    reports = [train(EQUAL, recipe, task(EQUAL, MEMBERS), seed, 150)[1] for seed in SEEDS]
-    return sum(len(set(conventions(report))) for report in reports), min(report.task.min() for report in reports)
+def covered(algorithm):
+    """How many conventions the populations of all seeds have in all, and the least return."""
+    weights = task_weights(EQUAL, MEMBERS)
+    found = [train(EQUAL, algorithm, weights, seed, 150)[1] for seed in SEEDS]
+    different = sum(len(set(conventions(metrics))) for metrics in found)
+    return different, min(metrics.task_return.min() for metrics in found)
 
 
 def test_mep_covers_conventions_that_plain_self_play_misses():
-    plain, plain_return = covered(selfplay.RECIPE)
-    diverse, diverse_return = covered(Recipe(bonus=PopulationEntropy(0.3)))
+    plain, plain_return = covered(sp.POPULATION.algorithm)
+    diverse, diverse_return = covered(Algorithm(intrinsic_reward=PopulationEntropy(0.3)))
     everything = MEMBERS * len(SEEDS)
     assert plain <= 0.85 * everything
     assert diverse >= 0.95 * everything
@@ -42,17 +45,29 @@ def test_mep_covers_conventions_that_plain_self_play_misses():
 def biased():
     """Members with hidden rewards in a game whose task pays most for agreeing on option 0.
 
-    They like option 2, dislike option 0, only want the task, and dislike option 2 while they want the task.
+    The weights of a row are those of the three options and of the task reward.
     """
-    game = Convention(payoffs=(1.0, 0.5, 0.5))
-    hidden = jnp.array([[0.0, 0.0, 3.0, 0.0], [-3.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -3.0, 1.0]])
-    plain = task(game, len(hidden))
-    events, order = plain.events.at[:, BIASED].set(hidden[:, :-1]), plain.order.at[:, BIASED].set(hidden[:, -1])
-    _, progress = train(game, hsp.RECIPE, Utility(events, order, plain.shaping), seed=0, iterations=150)
-    return np.asarray(progress.events), np.asarray(progress.task)
+    environment = Convention(payoffs=(1.0, 0.5, 0.5))
+    hidden = jnp.array(
+        [
+            [0.0, 0.0, 3.0, 0.0],
+            [-3.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, -3.0, 1.0],
+        ]
+    )
+    plain = task_weights(environment, len(hidden))
+    weights = RewardWeights(
+        events=plain.events.at[:, BIASED].set(hidden[:, :-1]),
+        task=plain.task.at[:, BIASED].set(hidden[:, -1]),
+        shaping=plain.shaping,
+    )
+    algorithm = hsp.POPULATION.algorithm
+    _, metrics = train(environment, algorithm, weights, seed=0, iterations=150)
+    return np.asarray(metrics.events), np.asarray(metrics.task_return)
 
 
-def test_a_hidden_utility_is_followed_although_the_task_pays_another(biased):
+def test_a_hidden_reward_is_followed_although_the_task_rewards_another_option(biased):
     events, _ = biased
     assert events[0, BIASED, 2] > 0.95
 
@@ -65,37 +80,50 @@ def test_the_sign_of_a_hidden_weight_turns_the_behaviour_round(biased):
 
 
 def test_without_hidden_weights_the_task_is_done(biased):
-    events, earned = biased
+    events, returns = biased
     assert events[2, BIASED, 0] > 0.95
-    assert earned[2] > 0.9
+    assert returns[2] > 0.9
 
 
-def test_the_partner_gets_used_to_the_biased_policy(biased):
-    events, earned = biased
-    assert events[0, PARTNER, 2] > 0.9
-    assert earned[0] > 0.9 * 0.5
-    assert (events[1, PARTNER].argmax(), events[2, PARTNER].argmax()) == (events[1, BIASED].argmax(), 0)
+def test_the_partner_adapts_to_the_biased_policy(biased):
+    events, returns = biased
+    assert events[0, ADAPTING, 2] > 0.9
+    assert returns[0] > 0.9 * 0.5
+    assert events[1, ADAPTING].argmax() == events[1, BIASED].argmax()
+    assert events[2, ADAPTING].argmax() == 0
 
 
 LONGER = Convention(payoffs=(1.0, 1.0), horizon=3)
 
 
-def diversity(training):
+def diversity(state):
     """The divergence of the trajectories of a population in self-play, from many of them."""
-    actors = jax.tree.map(lambda leaf: leaf[:, 0], training.learners.actor)
-    views = jnp.eye(LONGER.horizon, dtype=jnp.uint8)
-    policies = jax.nn.log_softmax(jax.vmap(lambda one: one.step(views, one.begin(LONGER.horizon))[0])(actors))
-    actions = jax.random.categorical(jax.random.key(0), policies[..., None, :], shape=(*policies.shape[:2], 500))
-    log_probs = jnp.take_along_axis(policies[:, None, :, None], actions[None, ..., None], axis=-1)[..., 0]
-    begins = jnp.zeros(actions.shape, bool).at[:, 0].set(True)
-    return float(divergence(log_probs, jnp.arange(len(actions)), begins, 0.5))
+    actors = jax.tree.map(lambda leaf: leaf[:, 0], state.learners.actor)
+    observations = jnp.eye(LONGER.horizon, dtype=jnp.uint8)
+
+    def log_policy(actor):
+        return jax.nn.log_softmax(actor.step(observations, actor.initial_carry(LONGER.horizon))[0])
+
+    policies = jax.vmap(log_policy)(actors)
+    shape = (*policies.shape[:2], 500)
+    actions = jax.random.categorical(jax.random.key(0), policies[..., None, :], shape=shape)
+    log_probs = jnp.take_along_axis(policies[:, None, :, None], actions[None, ..., None], axis=-1)[
+        ..., 0
+    ]
+    start = jnp.zeros(actions.shape, bool).at[:, 0].set(True)
+    return float(divergence(log_probs, jnp.arange(len(actions)), start, 0.5))
 
 
 def test_trajdiv_raises_the_diversity_of_trajectories_over_plain_self_play():
-    def grown(recipe):
-        return [train(LONGER, recipe, task(LONGER, MEMBERS), seed, 100) for seed in SEEDS]
+    def trained(algorithm):
+        weights = task_weights(LONGER, MEMBERS)
+        return [train(LONGER, algorithm, weights, seed, 100) for seed in SEEDS]
 
-    plain, diverse = grown(selfplay.RECIPE), grown(Recipe(penalty=TrajectoryDiversity(weight=4.0, rows=16)))
-    means = [np.mean([diversity(training) for training, _ in populations]) for populations in (plain, diverse)]
-    assert means[1] > means[0] + 0.15
-    assert all(progress.task.min() > 0.8 * LONGER.horizon for _, progress in (*plain, *diverse))
+    def mean_diversity(populations):
+        return np.mean([diversity(state) for state, _ in populations])
+
+    plain = trained(sp.POPULATION.algorithm)
+    diverse = trained(Algorithm(auxiliary_loss=TrajectoryDiversity(weight=4.0, rows=16)))
+    assert mean_diversity(diverse) > mean_diversity(plain) + 0.15
+    for _, metrics in (*plain, *diverse):
+        assert metrics.task_return.min() > 0.8 * LONGER.horizon

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cochef.errors import InputError
-from cochef.methods.diversity import event_diversity, select
+from cochef.methods.parts.pools import event_diversity, select
 
 
 def counts(seed, policies=9, events=4):
@@ -14,7 +14,7 @@ def counts(seed, policies=9, events=4):
 
 
 def naive_diversity(table, members):
-    """ED as the paper writes it: a sum over i, j in S and over events k of c_k |EC_k(i) - EC_k(j)|."""
+    """ED as in the paper: the sum over i, j in S and events k of c_k |EC_k(i) - EC_k(j)|."""
     total = 0.0
     for i in members:
         for j in members:
@@ -43,7 +43,8 @@ def test_every_choice_is_the_one_of_a_naive_implementation_of_the_papers_algorit
 @pytest.mark.parametrize("seed", range(20))
 def test_the_selection_is_at_least_half_as_diverse_as_the_best_of_all_sets(seed):
     table = counts(seed)
-    best = max(event_diversity(table, np.array(some)) for some in itertools.combinations(range(len(table)), 4))
+    sets = itertools.combinations(range(len(table)), 4)
+    best = max(event_diversity(table, np.array(some)) for some in sets)
     assert event_diversity(table, select(table, 4, seed)) >= best / 2
 
 

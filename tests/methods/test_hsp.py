@@ -6,21 +6,22 @@ import pytest
 
 from cochef.agents.network_config import NetworkConfig
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Event
+from cochef.kitchen.events import Event
 from cochef.learning.config import TrainingConfig
 from cochef.learning.reward_config import ORDER, as_vector, shipped
 from cochef.methods import hsp
-from cochef.methods.hsp import BIASED, PARTNER, BiasedShaping
+from cochef.methods.hsp import BIASED, BIASED_SHAPING
 
-CONFIG = TrainingConfig(kitchens=4, steps=4, network=NetworkConfig(hidden=(8,)))
+ADAPTING = 1 - BIASED  # the role of pi_a
+CONFIG = TrainingConfig(kitchens=4, rollout_steps=4, network=NetworkConfig(hidden=(8,)))
 
 
 @pytest.mark.parametrize("name", layouts.PAPER_LAYOUTS)
 def test_weights_are_drawn_from_their_sets_and_are_zero_elsewhere(name):
     rewards = shipped(layouts.get(name))
     weights = hsp.draw(rewards, 200, seed=3)
-    columns = {event.label: column for event, column in zip(Event, weights.T, strict=False)} | {ORDER: weights[:, -1]}
-    for label, column in columns.items():
+    labels = (*(event.label for event in Event), ORDER)
+    for label, column in zip(labels, weights.T, strict=True):
         assert set(column.tolist()) == set(rewards.hidden.get(label, (0.0,)))
 
 
@@ -42,18 +43,20 @@ def test_a_members_weights_do_not_depend_on_how_many_there_are():
     assert np.array_equal(hsp.draw(rewards, 36, seed=1)[:5], hsp.draw(rewards, 5, seed=1))
 
 
-@pytest.mark.parametrize("shaping", BiasedShaping)
-def test_the_biased_role_wants_its_hidden_reward_and_its_partner_the_task(shaping):
+@pytest.mark.parametrize("biased_shaping", BIASED_SHAPING)
+def test_the_biased_role_gets_its_hidden_reward_and_its_partner_the_task_reward(biased_shaping):
     layout = layouts.get("coordination_ring")
     rewards = shipped(layout)
-    utility = hsp.population(layout, rewards, CONFIG, 6, 5, shaping).utility
-    weights, helping = hsp.draw(rewards, 6, seed=5), as_vector(rewards.shaping)
-    utility = jax.tree.map(np.asarray, utility)
-    constant = helping if shaping is BiasedShaping.CONSTANT else 0 * helping
-    annealed = helping if shaping is BiasedShaping.ANNEALED else 0 * helping
-    assert np.array_equal(utility.events[:, BIASED], weights[:, :-1] + constant)
-    assert np.array_equal(utility.order[:, BIASED], weights[:, -1])
-    assert (utility.shaping[:, BIASED] == annealed).all()
-    assert (utility.events[:, PARTNER] == constant).all()
-    assert (utility.order[:, PARTNER] == 1).all()
-    assert (utility.shaping[:, PARTNER] == helping - constant).all()
+    options = {"biased_shaping": biased_shaping}
+    trainer = hsp.POPULATION.trainer(layout, rewards, CONFIG, 6, 5, options)
+    weights = jax.tree.map(np.asarray, trainer.weights)
+    hidden = hsp.draw(rewards, 6, seed=5)
+    shaping = as_vector(rewards.shaping)
+    constant = shaping * (biased_shaping == "constant")
+    annealed = shaping * (biased_shaping == "annealed")
+    assert np.array_equal(weights.events[:, BIASED], hidden[:, :-1] + constant)
+    assert np.array_equal(weights.task[:, BIASED], hidden[:, -1])
+    assert (weights.shaping[:, BIASED] == annealed).all()
+    assert (weights.events[:, ADAPTING] == constant).all()
+    assert (weights.task[:, ADAPTING] == 1).all()
+    assert (weights.shaping[:, ADAPTING] == shaping - constant).all()

@@ -80,7 +80,9 @@ def test_no_other_policy_earns_more_reward_and_entropy(game):
 
     def earned(policy):
         income = (policy * rewards).sum(axis=1) - TEMPERATURE * xlogy(policy, policy).sum(axis=1)
-        return np.linalg.solve(np.eye(STATES) - DISCOUNT * np.einsum("sa,san->sn", policy, chances), income)
+        return np.linalg.solve(
+            np.eye(STATES) - DISCOUNT * np.einsum("sa,san->sn", policy, chances), income
+        )
 
     others = np.random.default_rng(9).dirichlet(np.ones(ACTIONS), size=(50, STATES))
     assert all((earned(other) < earned(game.policy)).all() for other in others)
@@ -94,5 +96,10 @@ def test_a_wrong_reward_gives_another_policy(game):
     against_another_partner = hidden_reward(
         game.alone(np.full((STATES, ACTIONS), 1 / ACTIONS)), game.policy, game.offsets
     )
-    for wrong in (ignoring_the_future, against_another_partner, -rewards, rewards + np.arange(ACTIONS) / 10):
+    for wrong in (
+        ignoring_the_future,
+        against_another_partner,
+        -rewards,
+        rewards + np.arange(ACTIONS) / 10,
+    ):
         assert np.abs(soft_optimal(chances, wrong)[0] - game.policy).max() > 1e-2
