@@ -179,7 +179,7 @@ def _draw_counts(
     axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
     labels = [str(number) for number in range(1, len(chosen) + 1)] + [""] * len(rest)
     axes.set_yticks(range(len(order)), labels, fontsize=7)
-    axes.set_title("event counts, relative to the largest; + - hidden weights", fontsize=9)
+    axes.set_title("relative event counts, + - hidden weights", fontsize=9)
 
 
 def _others(number: int, chosen: Sequence[int]) -> list[int]:
