@@ -41,7 +41,7 @@ class Guard:
         self._wrong: deque[float] = deque(maxlen=_ATTEMPTS)
 
     def admit(self, password: str) -> str:
-        """A token for whoever knows the password; after too many wrong ones all have to wait."""
+        """A token for the right password; after too many wrong ones everybody has to wait."""
         now = time.monotonic()
         if len(self._wrong) == _ATTEMPTS and now - self._wrong[0] < 60:
             raise HTTPException(429, "too many wrong passwords; please wait a minute")
@@ -57,7 +57,7 @@ class Guard:
         return self._inside.get(request.cookies.get(ADMIN_COOKIE, ""), 0.0) >= time.monotonic()
 
     def check(self, request: Request) -> None:
-        """Refuse whoever has not given the password."""
+        """Refuse a browser in which the password was not given."""
         if not self.knows(request):
             raise HTTPException(401, "please give the password first")
 

@@ -166,7 +166,11 @@ def game_columns(store: StudyStore) -> Columns:
         for game, behaviour in measure(store, list(store.games(complete)))
     ]
     rows.sort(key=lambda row: row["game"])
-    return {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in columns.items()}
 
 
 def _game_row(layout: Layout, game: StoredGame, behaviour: EpisodeBehaviour) -> dict[str, Any]:

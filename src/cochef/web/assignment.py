@@ -7,7 +7,7 @@ the session equally often, and within rounds each follows each other equally oft
 """
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
@@ -94,5 +94,9 @@ def williams(agents: int) -> list[tuple[int, ...]]:
     first = [0]
     for distance in range(1, agents):
         first.append((first[-1] + (distance if distance % 2 else -distance)) % agents)
-    rows = [tuple((agent + shift) % agents for agent in first) for shift in range(agents)]
+    rows = [_shifted(first, shift) for shift in range(agents)]
     return rows + [row[::-1] for row in rows] if agents % 2 else rows
+
+
+def _shifted(agents: Sequence[int], shift: int) -> tuple[int, ...]:
+    return tuple((agent + shift) % len(agents) for agent in agents)

@@ -46,7 +46,7 @@ class Connection:
         if self._open:
             self._open = False
             self._code = code
-            # A full queue belongs to a page that does not listen: what it has not taken is dropped.
+            # In a full queue the oldest message makes room for the end.
             while self._outgoing.full():
                 self._outgoing.get_nowait()
             self._outgoing.put_nowait(None)

@@ -37,17 +37,16 @@ class Lobby:
 
     def on_offer(self) -> list[dict[str, Any]]:
         """The layouts, with the partners that one can play with there."""
-        return [
-            {
-                **art.describe(layout),
-                "description": layouts.description(name)
-                if layouts.is_shipped(layout, name)
-                else "",
-                "horizon": layout.horizon,
-                "partners": [vars(partner) for partner in offered(layout, self._files)],
-            }
-            for name, layout in self._layouts.items()
-        ]
+        return [self._offer(layout) for layout in self._layouts.values()]
+
+    def _offer(self, layout: Layout) -> dict[str, Any]:
+        ships = layouts.is_shipped(layout, layout.name)
+        return {
+            **art.describe(layout),
+            "description": layouts.description(layout.name) if ships else "",
+            "horizon": layout.horizon,
+            "partners": [vars(partner) for partner in offered(layout, self._files)],
+        }
 
     async def visit(self, token: str, page: Connection) -> None:
         """Talk with a page until it goes."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from cochef.evaluation.behaviours import BEHAVIOUR, EpisodeBehaviour
@@ -63,14 +62,11 @@ def measure(
 def show(layout: Layout, game: StoredGame) -> dict[str, Any]:
     """A game as the page's player shows it: the layout, and all moments from its start on."""
     (trajectory,) = replay(layout, [RecordedActions(game.actions)])
-    scores = [0.0, *np.cumsum(trajectory.outcomes.reward.sum(axis=-1)).tolist()]
-    events = [
-        [[], []],
-        *([event_names(chef) for chef in both] for both in trajectory.outcomes.events),
-    ]
-    states = each_to_json(layout, jax.tree.map(np.asarray, trajectory.states))
-    moments = [
-        {"t": tick, "state": state, "score": score, "events": happened}
-        for tick, (state, score, happened) in enumerate(zip(states, scores, events, strict=True))
-    ]
+    outcomes = trajectory.outcomes
+    scores = np.cumsum(outcomes.reward.sum(axis=-1)).tolist()
+    first, *later = each_to_json(layout, trajectory.states)
+    moments = [{"t": 0, "state": first, "score": 0.0, "events": [[], []]}]
+    for tick, state in enumerate(later):
+        events = [event_names(chef) for chef in outcomes.events[tick]]
+        moments.append({"t": tick + 1, "state": state, "score": scores[tick], "events": events})
     return {"kitchen": art.describe(layout), "seat": game.start.seat, "moments": moments}

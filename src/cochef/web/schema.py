@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from cochef.errors import InputError
 
 VERSION = "2"
-_WRITERS = 0x636F6B65  # the lock that whoever writes into a PostgreSQL database holds
+_WRITERS = 0x636F6B65  # the lock that a writer of a PostgreSQL database holds
 _SQLITE_SETTINGS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -176,7 +176,7 @@ def _begin_sqlite(connection: sql.Connection) -> None:
 
 
 def _begin_postgresql(connection: sql.Connection) -> None:
-    """Begin as with SQLite: one writes at a time, and whoever reads sees one moment."""
+    """Begin as with SQLite: one writer at a time, and a reader sees one moment."""
     if connection.get_execution_options().get("writes", False):
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
     else:

@@ -382,16 +382,7 @@ class StudyStore:
             return refused
 
     def _insert(self, batch: Sequence[Steps]) -> None:
-        rows = [
-            {
-                "game": steps.game,
-                "first": steps.first,
-                "actions": bytes(len(Action) * first + second for first, second in steps.actions),
-                "lags": json.dumps(steps.lags),
-            }
-            for steps in batch
-            if steps.actions
-        ]
+        rows = [_steps_row(steps) for steps in batch if steps.actions]
         if rows:
             with self._writing() as connection:
                 connection.execute(STEPS.insert(), rows)
@@ -486,6 +477,15 @@ class StudyStore:
 
 def _progress_columns(progress: ParticipantProgress) -> dict[str, Any]:
     return {"stage": progress.stage, "tried": json.dumps(progress.tried), "games": progress.games}
+
+
+def _steps_row(steps: Steps) -> dict[str, Any]:
+    return {
+        "game": steps.game,
+        "first": steps.first,
+        "actions": bytes(len(Action) * first + second for first, second in steps.actions),
+        "lags": json.dumps(steps.lags),
+    }
 
 
 def _json(value: str | int | None) -> str | None:
