@@ -1,4 +1,7 @@
-"""Fictitious co-play: adapts to self-play policies at three levels of skill."""
+"""Fictitious co-play: adapts to self-play policies at three levels of skill.
+
+The pool has every policy and two earlier versions of it (section 3 of the HSP paper): 12 x 3 = 36.
+"""
 
 from collections.abc import Mapping
 
@@ -8,7 +11,7 @@ from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, skill_leve
 
 
 def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
-    """All self-play policies at all levels."""
+    """All self-play policies at all levels of skill."""
     return skill_levels("sp", populations["sp"])
 
 

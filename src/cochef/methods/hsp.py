@@ -1,9 +1,14 @@
 """Hidden-utility self-play: adapts to biased policies, each with a hidden reward of its own.
 
-First stage: pi_w maximises w . (its own events) + w_order * (task reward), with weights drawn from
-the sets C_j (section 5.2 of the paper). It plays with pi_a, a second learner that maximises the
-task reward and so adapts to it. Which seat pi_w has is drawn for every episode. The filter keeps
-the pi_w that behave differently (section 5.3), and some of MEP's policies join them.
+First stage: pi_w maximises the hidden reward R_w = w . (its own events) + w_order * (task reward),
+with weights drawn from the sets C_j (section 5.2 of the paper, appendix E.2). It plays with pi_a, a
+second learner that maximises the task reward R_t and so adapts to it (section 5.1). Which seat pi_w
+has is drawn for every episode. Policy filtering keeps the pi_w that behave differently (section
+5.2, algorithm 1), and some of MEP's policies join them: half of the pool (section 5.3).
+
+`weights`, `draw` and `hidden_rewards` are the first stage, `pool` is the pool, and the three
+functions after it are variants of the pool. Algorithm 2 as a whole is the graph of jobs in
+`experiments/pipeline.py`.
 """
 
 from collections.abc import Mapping
@@ -28,28 +33,40 @@ from cochef.methods.parts.method import (
 )
 from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, most_diverse, skill_levels
 
-BIASED = 0  # the role of pi_w; role 1 is pi_a's
+# The role of pi_w; role 1 is pi_a's. It is also pi_w's number among the two learners of a member,
+# and a pool takes the first learner, so that pi_a never joins one.
+BIASED = 0
 
-# What shapes pi_w while it learns. The paper gives it nothing, and pi_a an annealed shaped reward;
-# the released code gives both a constant one.
+# The shaped reward of pi_w while it learns. The paper uses none when it trains biased policies
+# (appendix E.3), which leaves pi_a open; the authors' code gives both players a constant one. Here
+# "none" and "annealed" are about pi_w, and pi_a has an annealed one like every policy with the task
+# reward; "constant" is the authors' code, for both.
 BIASED_SHAPING = ("none", "annealed", "constant")
 
+# The entries of phi, and so of w: the events, and last the order reward, which is the task reward.
 WEIGHT_NAMES = (*(event.label for event in Event), ORDER)
 
 
 def draw(rewards: RewardConfig, members: int, seed: int) -> np.ndarray:
-    """Hidden rewards [members, events and task]: a row follows from seed and member alone."""
+    """Draw w [members, events and order reward]: each w_j uniformly from C_j, 0 without a set.
+
+    A member's row follows from the seed and its number alone. A w of zeros is kept.
+    """
     weights = np.zeros((members, len(WEIGHT_NAMES)), np.float32)
     columns = {name: number for number, name in enumerate(WEIGHT_NAMES)}
     for member in range(members):
         generator = np.random.default_rng([seed, member])
+        # Sorted, so that the order in a file of rewards does not change what is drawn.
         for name in sorted(rewards.hidden):
             weights[member, columns[name]] = generator.choice(rewards.hidden[name])
     return weights
 
 
 def hidden_rewards(rewards: RewardConfig, members: int, seed: int) -> list[dict[str, float]]:
-    """The hidden rewards by name, without events of no weight."""
+    """The hidden rewards by name, without events of no weight.
+
+    The order reward is named with a weight of 0, too: that pi_w does not care about the score.
+    """
     tables = []
     for row in draw(rewards, members, seed):
         named = zip(WEIGHT_NAMES, row.tolist(), strict=True)
@@ -58,13 +75,14 @@ def hidden_rewards(rewards: RewardConfig, members: int, seed: int) -> list[dict[
 
 
 def weights(rewards: RewardConfig, members: int, seed: int, options: Options) -> RewardWeights:
-    """The hidden reward for pi_w, the task reward for pi_a, and shaping as the option says."""
+    """The hidden reward R_w for pi_w, the task reward R_t for pi_a, and shaping by the option."""
     hidden = jnp.asarray(draw(rewards, members, seed))
     task = task_weights(rewards, members, seed, options)
     shaping = jnp.asarray(as_vector(rewards.shaping))
     biased_shaping = options["biased_shaping"]
     constant = shaping if biased_shaping == "constant" else 0.0
     annealed = shaping if biased_shaping == "annealed" else 0.0
+    # Only `shaping` is annealed by the trainer; what stays is added to the weights of events.
     return RewardWeights(
         events=task.events.at[:, BIASED].set(hidden[:, :-1]) + constant,
         task=task.task.at[:, BIASED].set(hidden[:, -1]),
@@ -73,7 +91,10 @@ def weights(rewards: RewardConfig, members: int, seed: int, options: Options) ->
 
 
 def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
-    """The biased policies that behave differently, and three levels of some of MEP's policies."""
+    """The biased policies that the filter keeps, and three levels of the first of MEP's policies.
+
+    18 + 6 x 3 = 36 in the paper (appendix E.1).
+    """
     chosen = most_diverse("biased", populations["biased"], sizes["kept"], seed)
     if sizes["mep"]:
         chosen += skill_levels("mep", populations["mep"], sizes["mep"])
@@ -81,17 +102,21 @@ def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) 
 
 
 def without_filter(sizes: Sizes) -> Sizes:
-    """All biased policies."""
+    """All biased policies, and MEP's: "HSP w.o. Filtering" (section 6.2), 36 + 18 = 54."""
     return {**sizes, "kept": None}
 
 
 def without_mep(sizes: Sizes) -> Sizes:
-    """All biased policies and nobody else."""
+    """All biased policies and nobody else: "HSP w.o. MEP" (section 6.2), 36."""
     return {**sizes, "kept": None, "mep": 0}
 
 
 def doubled_pool(sizes: Sizes) -> Sizes:
-    """Twice as many of each, but no more biased policies than there are."""
+    """Twice as many kept policies and MEP policies, but no more biased policies are trained.
+
+    The paper doubles the pools of its baselines only; with its sizes this one keeps all 36 biased
+    policies, so that nothing is filtered.
+    """
     twice = doubled(sizes)
     biased = sizes["biased"]
     kept = twice["kept"]
@@ -115,6 +140,7 @@ METHOD = Method(
     summary=first_line(__doc__),
     populations=(POPULATION, mep.POPULATION),
     pool=pool,
+    # "kept" is the paper's K. "mep" has the name of a population: where it is 0, none is trained.
     pool_sizes=(Size("kept", full=18, half=9, tiny=3), Size("mep", full=6, half=3, tiny=1)),
     limits={"kept": "biased", "mep": "policies"},
     variants={"no-filter": without_filter, "no-mep": without_mep, "double": doubled_pool},

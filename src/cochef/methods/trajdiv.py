@@ -1,4 +1,13 @@
-"""Trajectory diversity: adapts to policies whose trajectories tell them apart."""
+"""Trajectory diversity: adapts to policies whose trajectories tell them apart.
+
+The policies learn together, each in self-play, and also maximise the Jensen-Shannon divergence of
+their trajectories (TrajeDi, Lupu et al. 2021). Like the HSP paper, and unlike Lupu et al., the
+adaptive agent is trained afterwards, in a second stage (appendix D.2 of the HSP paper).
+
+In the names below, `policies` are all N policies, `members` those whose trajectories are given, and
+`rows` their trajectories; `log_probs[j, m, t, r]` is how likely policy j would have acted as member
+m did in step t of its trajectory r.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +23,8 @@ from cochef.learning.trainer import AXIS, Algorithm
 from cochef.methods.parts.method import Method, PopulationSpec, Sizes, doubled, first_line
 from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, skill_levels
 
+# PPO's clipping in the paper. The policy's own surrogate is clipped by `TrainingConfig.clip`; this
+# loss does not see the configuration.
 CLIP = 0.2
 
 
@@ -23,14 +34,14 @@ def divergence(
     episode_start: Bool[Array, "members time rows"],
     discount: float,
 ) -> Float[Array, ""]:
-    """The Jensen-Shannon divergence of the members' trajectories under all policies.
+    """The Jensen-Shannon divergence of the policies, as the given members' part of it.
 
-    JSD = -1/N sum_i E[tau ~ pi_i] 1/T sum_t log(mean_j d_j,t / d_i,t), where N is the number of
-    policies and d_i,t = prod_t' pi_i(a_t' | s_t')^(g^|t-t'|) with products that stay within an
-    episode. The result is the sum over the given members only.
+    JSD = -1/N sum_i E[tau ~ pi_i] 1/T sum_t log(mean_j d_j,t / d_i,t), where
+    d_i,t = prod_t' pi_i(a_t' | s_t')^(g^|t-t'|). g is the action discount, and products stay within
+    an episode. The sum over i is over the given members only, so that the devices' parts add up.
     """
-    apart = _apart(log_probs, members, _kernel(episode_start, discount))
-    return apart.mean(axis=(1, 2)).sum() / log_probs.shape[0]
+    separation = _separation(log_probs, members, _kernel(episode_start, discount))
+    return separation.mean(axis=(1, 2)).sum() / log_probs.shape[0]
 
 
 def objective(
@@ -40,63 +51,74 @@ def objective(
     episode_start: Bool[Array, "members time rows"],
     discount: float,
 ) -> Float[Array, ""]:
-    """A surrogate whose gradient is that of the divergence.
+    """A surrogate for the divergence that also counts how policies change their trajectories.
 
-    E[tau ~ pi_i] changes with pi_i, too: an action gets credit for how far the steps around it set
-    its policy apart, more than usual. As in PPO, that counts only until the action's probability
-    has moved too far from the one it was played with.
+    The trajectories in `divergence` are samples, so its gradient misses that E[tau ~ pi_i] changes
+    with pi_i. A policy-gradient term adds this: an action gets credit for how far the steps around
+    it, weighted by the kernel, separate its policy from the others, less the mean. As in PPO, the
+    credit counts only until the action's probability has moved too far from the one it was played
+    with. For one step the gradient is exact; for more, effects on steps far away are left out.
     """
     kernel = _kernel(episode_start, discount)
-    apart = _apart(log_probs, members, kernel)
-    unusual = apart - apart.mean(axis=(1, 2), keepdims=True)
-    credit = jax.lax.stop_gradient(jnp.einsum("mtr,mtsr->msr", unusual, kernel))
+    separation = _separation(log_probs, members, kernel)
+    # The mean is a baseline: it lowers the variance of the gradient.
+    centred = separation - separation.mean(axis=(1, 2), keepdims=True)
+    credit = jax.lax.stop_gradient(jnp.einsum("mtr,mtsr->msr", centred, kernel))
     ratio = jnp.exp(_own(log_probs, members) - old_log_probs)
-    gain = jnp.minimum(ratio * credit, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * credit)
-    return (apart + gain).mean(axis=(1, 2)).sum() / log_probs.shape[0]
+    surrogate = jnp.minimum(ratio * credit, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * credit)
+    return (separation + surrogate).mean(axis=(1, 2)).sum() / log_probs.shape[0]
 
 
 def _kernel(
     episode_start: Bool[Array, "members time rows"], discount: float
 ) -> Float[Array, "members time time rows"]:
-    """g^|t-t'| within an episode, nothing beyond it."""
+    """The local action kernel: g^|t-t'| within an episode, 0 between episodes."""
     steps = jnp.arange(episode_start.shape[1])
-    near = discount ** jnp.abs(steps[:, None] - steps)
+    decay = discount ** jnp.abs(steps[:, None] - steps)
     episode = jnp.cumsum(episode_start, axis=1)
-    return jnp.where(episode[:, :, None] == episode[:, None], near[None, :, :, None], 0.0)
+    return jnp.where(episode[:, :, None] == episode[:, None], decay[None, :, :, None], 0.0)
 
 
-def _apart(
+def _separation(
     log_probs: Float[Array, "policies members time rows"],
     members: Int[Array, " members"],
     kernel: Float[Array, "members time time rows"],
 ) -> Float[Array, "members time rows"]:
-    """log(d_i,t / mean_j d_j,t) of each member's own trajectories."""
-    courses = jnp.einsum("jmsr,mtsr->jmtr", log_probs, kernel)
-    average = jax.nn.logsumexp(courses, axis=0) - jnp.log(log_probs.shape[0])
-    return _own(courses, members) - average
+    """log(d_i,t / mean_j d_j,t) of each member i on its own trajectories."""
+    # log d_j,t sums the log-probabilities of all steps s around t. The authors' code weights step
+    # t's own log-probability by its kernel's sum instead, which looks like a slip.
+    log_d = jnp.einsum("jmsr,mtsr->jmtr", log_probs, kernel)
+    log_mean_d = jax.nn.logsumexp(log_d, axis=0) - jnp.log(log_probs.shape[0])
+    return _own(log_d, members) - log_mean_d
 
 
 def _own(
-    of_all: Float[Array, "policies members time rows"], members: Int[Array, " members"]
+    by_policy: Float[Array, "policies members time rows"], members: Int[Array, " members"]
 ) -> Float[Array, "members time rows"]:
-    return jnp.take_along_axis(of_all, members[None, :, None, None], axis=0)[0]
+    """What each member's own policy has on its trajectories; `members` are its policies."""
+    return jnp.take_along_axis(by_policy, members[None, :, None, None], axis=0)[0]
 
 
 @dataclass(frozen=True)
 class TrajectoryDiversity:
     """A loss that raises alpha * JSD (Lupu et al. 2021, eq. 6).
 
-    It is computed on the trajectories of a few kitchens, drawn anew for every gradient step.
+    It is computed on a few trajectories of each member, drawn anew for every gradient step: every
+    policy is evaluated on the trajectories of all members, so whole rollouts would cost about N
+    times as much as PPO's own loss.
     """
 
     weight: float = 0.1
+    """alpha, the HSP paper's diversity coefficient."""
     action_discount: float = 0.5
+    """g, the HSP paper's traj. gamma."""
     rows: int = 4
+    """Trajectories of a member in a gradient step: ours, the paper does not say."""
 
     def __call__(
         self, population: Network, rollout: Rollout, key: Key[Array, ""]
     ) -> Float[Array, ""]:
-        """The loss."""
+        """The loss: minus alpha times the objective."""
         _, members, roles, kitchens = rollout.actions.shape
         rows = roles * kitchens
         drawn = jax.random.randint(key, (min(self.rows, rows),), 0, rows)
@@ -108,10 +130,11 @@ class TrajectoryDiversity:
         episode_start = _members_first(rollout.episode_start[:-1, :, kitchen])
 
         def log_probs(policy: Network) -> Float[Array, "members time rows"]:
+            # The carry is empty: policies of a first stage are feed-forward (section 5.3, HSP).
             logits, _ = policy.step(observations, policy.initial_carry(*actions.shape))
             return chosen_log_probs(jax.nn.log_softmax(logits), actions)
 
-        # This device has some of the members; their numbers in the whole population follow.
+        # This device holds a block of the members; `first` is its first one's number among all.
         first = jax.lax.axis_index(AXIS) * members
         return -self.weight * objective(
             jax.vmap(log_probs)(population),
@@ -123,6 +146,7 @@ class TrajectoryDiversity:
 
 
 def _members_first(leaf: Array) -> Array:
+    """From the order of a rollout, time first, to members first."""
     return jnp.moveaxis(leaf, 0, 1)
 
 

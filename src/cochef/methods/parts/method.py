@@ -16,11 +16,12 @@ from cochef.learning.reward_config import RewardConfig, as_vector
 from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
 from cochef.methods.parts.pools import PoolChoice, TrainedPopulation
 
-Scale = Literal["full", "half", "tiny"]
-Sizes = Mapping[str, int | None]  # by name; None stands for all there are
-Options = Mapping[str, str]
+Scale = Literal["full", "half", "tiny"]  # the field of `Size` that a preset takes
+Sizes = Mapping[str, int | None]  # by the name of a `Size`; None stands for all there are
+Options = Mapping[str, str]  # settings that only one population has, by name
 Variant = Callable[[Sizes], Sizes]
 PoolRule = Callable[[Mapping[str, TrainedPopulation], Sizes, int], list[PoolChoice]]
+"""Choose a pool, given the populations by name, the sizes and a seed."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ POLICIES = Size("policies", full=12, half=6, tiny=2)  # of a population with the
 
 
 def task_weights(rewards: RewardConfig, members: int, seed: int, options: Options) -> RewardWeights:
-    """Both roles are rewarded for the task, and shaped while they learn."""
+    """Both roles get the task reward, and the shaped reward of the first stage, annealed."""
     shaping = jnp.asarray(as_vector(rewards.shaping))
     shaping = jnp.broadcast_to(shaping, (members, SEATS, len(shaping)))
     return RewardWeights(jnp.zeros_like(shaping), jnp.ones((members, SEATS)), shaping)
@@ -56,7 +57,10 @@ class PopulationSpec:
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Settings that only this population has, with their allowed values; the first is default."""
     hidden_rewards: Callable[[RewardConfig, int, int], list[dict[str, float]]] | None = None
-    """The weights of each member's hidden reward, by name, for those who read about the run."""
+    """The weights of each member's hidden reward, by name, as files and reports show them.
+
+    Takes reward configuration, number of members and seed; None without hidden rewards.
+    """
 
     def trainer(
         self,
@@ -70,6 +74,7 @@ class PopulationSpec:
         """The population, ready to learn."""
         weights = self.weights(rewards, members, seed, self.with_defaults(options or {}))
         trained = self.algorithm.roles.trained
+        # `weights` is about both roles; a copy of a learner or a frozen partner is not rewarded.
         weights = RewardWeights(
             weights.events[:, :trained], weights.task[:, :trained], weights.shaping[:, :trained]
         )
@@ -108,17 +113,22 @@ class Method:
     citation: str
     summary: str
     populations: tuple[PopulationSpec, ...]
-    """What its first stage trains; the first one is the method's own."""
+    """What its first stage trains; the first one is the method's own, of `cochef train`."""
     pool: PoolRule | None = None
     """Which policies of the populations an adaptive agent is trained with, in a second stage.
 
     Without a pool there is no second stage: the method's agents are its population's final ones.
     """
     pool_sizes: tuple[Size, ...] = ()
+    """The sizes that its pool rule takes, besides those of its populations.
+
+    One with the name of a population says how many of its members join the pool. If that is 0, the
+    population is not trained.
+    """
     limits: Mapping[str, str] = field(default_factory=dict)
-    """Sizes that may not exceed another one, by name."""
+    """By the name of a size, the name of another one that it may not exceed."""
     variants: Mapping[str, Variant] = field(default_factory=dict)
-    """Other pools, as in the paper's ablations: how each changes the sizes."""
+    """Other pools, as in the paper's ablations (section 6.2): how each changes the sizes."""
 
     @property
     def population(self) -> PopulationSpec:
@@ -137,5 +147,5 @@ def first_line(docstring: str | None) -> str:
 
 
 def doubled(sizes: Sizes) -> Sizes:
-    """Twice as many of everything."""
+    """Twice as many of everything: the pools of 72 in the paper's appendix F.2.1."""
     return {name: None if number is None else 2 * number for name, number in sizes.items()}

@@ -24,7 +24,11 @@ class TrainedPopulation:
     returns: Float[np.ndarray, "snapshots members"]
     """Mean task return in training, at every snapshot."""
     count_events: Callable[[], Counts]
-    """Mean counts of the events that tell policies apart, in episodes with their own partner."""
+    """EC: mean counts of the events that policies are compared by, in an episode.
+
+    The policies are pi_w, their partners the pi_a they were trained with. It is a function because
+    the episodes have to be played, and most pool rules do not need them.
+    """
 
     @property
     def size(self) -> int:
@@ -47,8 +51,9 @@ def skill_levels(
 ) -> list[PoolChoice]:
     """Three skill levels of the first members, or of all (FCP, Strouse et al. 2021).
 
-    `init` is after the first update, `final` the last snapshot, `mid` the earliest of those whose
-    training return is nearest to half of the final one.
+    `init` is after the first update, `final` the last snapshot, `mid` the one whose training return
+    is nearest to half of the final one, the earliest if there are several. The HSP paper only says
+    init, middle and final (appendix E.1).
     """
     if first is not None and not 1 <= first <= population.size:
         raise InputError(f"{first} members of the population {name}; it has {population.size}")
@@ -66,6 +71,7 @@ def most_diverse(
     name: str, population: TrainedPopulation, keep: int | None, seed: int
 ) -> list[PoolChoice]:
     """The final policies that behave differently, in the order of choice; all if `keep` is None."""
+    # Counted even if all are kept: what is counted here is written down next to the pool.
     counts = population.count_events()
     members = range(population.size) if keep is None else select(counts, keep, seed).tolist()
     final = len(population.returns) - 1
@@ -73,14 +79,18 @@ def most_diverse(
 
 
 def event_diversity(counts: Counts, chosen: Int[np.ndarray, " chosen"]) -> float:
-    """ED(S): the event distances of all ordered pairs in a set (section 5.3 of the HSP paper)."""
+    """ED(S): the event distances of all ordered pairs in a set (section 5.2 of the HSP paper).
+
+    `counts` are EC of all N policies, not of the set alone: c_k is 1 / their largest EC_k.
+    """
     return float(event_distances(counts)[np.ix_(chosen, chosen)].sum())
 
 
 def select(counts: Counts, keep: int, seed: int) -> Int[np.ndarray, " keep"]:
     """Greedily choose the policies that raise event diversity most (algorithm 1 of the HSP paper).
 
-    The first one is drawn; the result is in the order of choice.
+    The first one, i_0, is drawn; the result is in the order of choice. It may have near-duplicates:
+    what is maximised is a sum of distances, not the smallest one. That is the paper's algorithm.
     """
     if not 1 <= keep <= len(counts):
         raise InputError(
@@ -88,6 +98,7 @@ def select(counts: Counts, keep: int, seed: int) -> Int[np.ndarray, " keep"]:
         )
     distances = event_distances(counts)
     chosen = [int(np.random.default_rng(seed).integers(len(counts)))]
+    # ED(S with k) - ED(S) is twice the sum of k's distances to S, which `gain` holds for all k.
     gain = distances[chosen[0]].copy()
     while len(chosen) < keep:
         gain[chosen] = -np.inf

@@ -1,7 +1,9 @@
 """The second stage, the same for every method: one recurrent agent that adapts to a whole pool.
 
-It plays with frozen partners, in either seat, for the task reward and an annealed shaped reward
-(section 5.1 of the HSP paper). Only its critic is told who the partner is.
+The adaptive policy pi_A maximises the expected task reward with partners drawn from the pool
+(equation 1 and the loop of algorithm 2 in the HSP paper, sections 5.1 and 5.3). The partners are
+frozen and sit in either seat; an annealed shaped reward helps at first (appendix E.3). Only the
+critic is told who the partner is: pi_A has to infer it from what it observes.
 """
 
 import jax
@@ -26,7 +28,8 @@ def adaptive_agents(
     agents: int,
     seed: int,
 ) -> Trainer:
-    """Agents that differ in nothing but chance; each plays with the whole pool."""
+    """Adaptive agents that differ in their random numbers only; each plays with the whole pool."""
+    # One role is trained; the partner's is not rewarded.
     shaping = jnp.asarray(as_vector(rewards.adaptive_shaping))
     shaping = jnp.broadcast_to(shaping, (agents, 1, KitchenEnvironment.events))
     weights = RewardWeights(jnp.zeros_like(shaping), jnp.ones((agents, 1)), shaping)
