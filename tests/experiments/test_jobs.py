@@ -1,4 +1,4 @@
-"""Jobs are done once, in order, by one process, and go on where they were."""
+"""Jobs are done once, in order, by one process, and resume where they were."""
 
 import subprocess
 import sys
@@ -7,28 +7,28 @@ from dataclasses import dataclass, field
 import pytest
 
 from cochef.errors import InputError
-from cochef.experiments.engines import Local
-from cochef.experiments.jobs import Job, Store, in_order, overview
+from cochef.experiments.engines import LocalEngine
+from cochef.experiments.jobs import Job, JobStore, in_order, statuses
 
 LOG = []
 
 
 @dataclass(frozen=True)
 class Write:
-    """A task that writes a word, and all that it needs, to a file."""
+    """A stage that writes the text of its inputs, and a word, to a file."""
 
     word: str
-    about: dict = field(default_factory=dict)
+    config: dict = field(default_factory=dict)
     fails: bool = False
     kind: str = "write"
     version: int = 1
 
-    def run(self, place):
+    def run(self, context):
         LOG.append(self.word)
-        before = "".join((path / "text").read_text() for path in place.needs.values())
+        before = "".join((path / "text").read_text() for path in context.inputs.values())
         if self.fails:
             raise KeyboardInterrupt
-        (place.directory / "text").write_text(before + self.word)
+        (context.directory / "text").write_text(before + self.word)
 
 
 @pytest.fixture(autouse=True)
@@ -38,20 +38,20 @@ def log():
 
 
 def run(goal, root):
-    Local().run(in_order([goal]), Store(root), lambda _: [], lambda _: None)
+    LocalEngine().run(in_order([goal]), JobStore(root), lambda _: [], lambda _: None)
 
 
-def graph(fails=False, **about):
-    first = Job(Write("a", about), "a")
+def graph(fails=False, **config):
+    first = Job(Write("a", config), "a")
     shared = Job(Write("b", {"of": 1}), "b", {"first": first})
     other = Job(Write("c", {"of": 2}), "c", {"first": first})
     return Job(Write("d", fails=fails), "d", {"left": shared, "right": other})
 
 
-def test_every_job_is_done_once_after_those_it_needs(tmp_path, log):
+def test_every_job_is_done_once_after_its_inputs(tmp_path, log):
     run(graph(), tmp_path)
     assert log == ["a", "b", "c", "d"]
-    assert (Store(tmp_path).directory(graph()) / "text").read_text() == "abacd"
+    assert (JobStore(tmp_path).directory(graph()) / "text").read_text() == "abacd"
 
 
 def test_what_is_done_is_not_done_again(tmp_path, log):
@@ -67,12 +67,12 @@ def test_another_setting_makes_another_job_of_all_that_depend_on_it(tmp_path, lo
     assert graph().address != graph(x=1).address
 
 
-def test_another_version_of_the_task_makes_another_job():
+def test_another_version_of_the_stage_makes_another_job():
     assert Job(Write("a"), "a").address != Job(Write("a", version=2), "a").address
 
 
 def test_jobs_that_are_the_same_are_shared_between_goals(log):
-    assert [job.task.word for job in in_order([graph(), graph()])] == ["a", "b", "c", "d"]
+    assert [job.stage.word for job in in_order([graph(), graph()])] == ["a", "b", "c", "d"]
 
 
 def test_after_a_stop_only_what_is_left_is_done(tmp_path, log):
@@ -82,22 +82,22 @@ def test_after_a_stop_only_what_is_left_is_done(tmp_path, log):
     assert log == ["a", "b", "c", "d", "d"]
 
 
-def test_the_overview_shows_what_is_done_and_what_waits(tmp_path):
+def test_the_statuses_show_what_is_done_and_what_waits(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(Job(Write("e"), "e", {"before": graph(fails=True)}), tmp_path)
-    rows = overview(tmp_path)
+    rows = statuses(tmp_path)
     assert [row.state for row in rows] == ["done", "done", "done", "begun", "waiting"]
-    assert [len(row.needs) for row in rows] == [0, 1, 1, 2, 1]
+    assert [len(row.inputs) for row in rows] == [0, 1, 1, 2, 1]
 
 
-def test_an_overview_of_nothing_says_so(tmp_path):
+def test_the_statuses_of_nothing_say_so(tmp_path):
     with pytest.raises(InputError, match="no jobs in it"):
-        overview(tmp_path)
+        statuses(tmp_path)
 
 
 def test_a_damaged_end_is_named(tmp_path):
     run(graph(), tmp_path)
-    path = Store(tmp_path).directory(graph()) / "done.json"
+    path = JobStore(tmp_path).directory(graph()) / "done.json"
     path.write_text("{")
     with pytest.raises(InputError, match=r"done\.json: damaged"):
         run(graph(), tmp_path)
@@ -106,9 +106,10 @@ def test_a_damaged_end_is_named(tmp_path):
 def test_a_second_process_on_the_same_directory_says_so(tmp_path):
     program = """
 import sys, pathlib
-from cochef.experiments.jobs import Store
-Store(pathlib.Path(sys.argv[1])).alone().__enter__()
+from cochef.experiments.jobs import JobStore
+JobStore(pathlib.Path(sys.argv[1])).alone().__enter__()
 """
-    with Store(tmp_path).alone():
-        other = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=False)
+    with JobStore(tmp_path).alone():
+        command = [sys.executable, "-c", program, tmp_path]
+        other = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "another process runs jobs here" in other.stderr

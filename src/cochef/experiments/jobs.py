@@ -121,8 +121,8 @@ class JobStore:
         return {name: self.directory(job_before) for name, job_before in job.inputs.items()}
 
     def is_done(self, job: Job) -> bool:
-        """Whether a job is done."""
-        return (self.directory(job) / DONE).exists()
+        """Whether a job is done; an error if what says so is damaged."""
+        return seconds_of(self.directory(job)) is not None
 
     def plan(self, jobs: Iterable[Job]) -> None:
         """Write down what is to be done, for `statuses`."""
