@@ -22,7 +22,7 @@ from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.state import Chef, State, start
+from cochef.kitchen.state import State, start
 from cochef.kitchen.stepping import over_kitchens, repeat_kitchens, step_kitchens
 from cochef.kitchen.text import each_to_json
 from cochef.pytree import pytree
@@ -208,9 +208,8 @@ def _tick(
     layout: Layout, agents: tuple[Agent, ...], slots: _Slots, commands: _Commands
 ) -> tuple[_Slots, _Ticked]:
     """One tick of all slots; an agent that no slot asks is not computed."""
-    states = _where(
-        commands.begins, repeat_kitchens(start(layout), len(commands.runs)), slots.states
-    )
+    fresh = repeat_kitchens(start(layout), len(commands.runs))
+    states = _where(commands.begins, fresh, slots.states)
     observed = over_kitchens(partial(_as_observed, layout))(states, commands.seat, commands.ticks)
     begin_keys = over_kitchens(_key)(commands.seed, jnp.zeros_like(states.time))
     keys = over_kitchens(_key)(commands.seed, states.time + 1)
@@ -229,9 +228,8 @@ def _tick(
     transition = step_kitchens(partial(step, layout), states, joint)
     states = _where(commands.runs, transition.next_state, states)
     outcome = transition.outcome
-    return _Slots(states, tuple(carries)), _Ticked(
-        joint, outcome.events, outcome.reward.sum(axis=0)
-    )
+    ticked = _Ticked(joint, outcome.events, rewards=outcome.reward.sum(axis=0))
+    return _Slots(states, tuple(carries)), ticked
 
 
 def _act(
@@ -265,12 +263,7 @@ def _as_observed(layout: Layout, state: State, seat: _Scalar, ticks: _Scalar) ->
     """
     chefs = jax.tree.map(lambda leaf: jnp.where(seat == 0, leaf, leaf[::-1]), state.chefs)
     left = jnp.clip(ticks - state.time, 0, layout.horizon)
-    return State(
-        Chef(chefs.cell, chefs.facing, chefs.held),
-        state.pots,
-        state.counters,
-        layout.horizon - left,
-    )
+    return State(chefs, state.pots, state.counters, layout.horizon - left)
 
 
 def _where(chosen: Bool[Array | np.ndarray, " slots"], new: Any, old: Any) -> Any:  # noqa: ANN401
