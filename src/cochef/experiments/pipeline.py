@@ -96,7 +96,7 @@ def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
     if overrides.pool is not None:
         known(overrides.pool, "pool", sorted(variants))
     for name, size in overrides.sizes.items():
-        whole_number(size, name, 0 if name in _MAY_BE_NONE else 1, MOST)
+        whole_number(size, name, 0 if name in _MAY_BE_ZERO else 1, MOST)
         if not any(name in method.sizes("full") for method in chosen):
             raise InputError(f"{name} is {size}, which none of the methods has")
     for name, value in overrides.options.items():
@@ -106,7 +106,7 @@ def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
         specs[0].with_defaults({name: value})
 
 
-_MAY_BE_NONE = ("mep",)
+_MAY_BE_ZERO = ("mep",)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class PaperSubset(Enum):
     ALL_LAYOUTS = "both engines report it; compared in every layout"
     TOMATO_LAYOUTS = "both engines report it; compared in layouts with tomatoes"
     RECIPE_ENGINE = "only the newer engine reports it; compared in layouts with tomatoes"
-    NOT_IN_PAPER = "neither engine reports it; never compared"
+    SHAPING_ONLY = "neither engine reports it; only shapes rewards, never compared"
 
 
 class Event(IntEnum):
@@ -57,9 +57,9 @@ class Event(IntEnum):
     POTTING_ONION = 18, PaperSubset.RECIPE_ENGINE
     POTTING_TOMATO = 19, PaperSubset.RECIPE_ENGINE
     DELIVERY = 20, PaperSubset.ALL_LAYOUTS
-    TOMATO_IN_EMPTY_POT = 21, PaperSubset.NOT_IN_PAPER
-    OPTIMAL_TOMATO_PLACEMENT = 22, PaperSubset.NOT_IN_PAPER
-    USEFUL_TOMATO_PICKUP = 23, PaperSubset.NOT_IN_PAPER
+    TOMATO_IN_EMPTY_POT = 21, PaperSubset.SHAPING_ONLY
+    OPTIMAL_TOMATO_PLACEMENT = 22, PaperSubset.SHAPING_ONLY
+    USEFUL_TOMATO_PICKUP = 23, PaperSubset.SHAPING_ONLY
 
     @property
     def label(self) -> str:
@@ -95,7 +95,7 @@ def event_distances(
 ) -> Float[np.ndarray, "policies policies"]:
     """How differently policies behave: sum over events of |EC_k(i) - EC_k(j)| / max_i EC_k(i).
 
-    `counts` are EC, expected event counts of an episode (HSP paper, section 5.3). Events that
+    `counts` are EC, expected event counts of an episode (HSP paper, section 5.2). Events that
     nobody causes tell nobody apart.
     """
     shares = normalised_counts(counts)

@@ -5,7 +5,7 @@ command line is quick; `get` loads a method's module.
 """
 
 import ast
-import importlib
+import importlib.util
 import pkgutil
 from functools import cache
 from pathlib import Path
@@ -19,15 +19,20 @@ if TYPE_CHECKING:
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all methods, those of their modules."""
-    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+    """The names of all methods, which are those of their modules; the paper's own comes first."""
+    # `parts` is a package and no method.
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
+    return tuple(sorted(found, key=lambda name: (name != "hsp", name)))
 
 
 @cache
 def summary(name: str) -> str:
     """What a method does, in one sentence: the first line of its module."""
     known(name, "method", names())
-    source = (Path(__path__[0]) / f"{name}.py").read_text("utf-8")
+    spec = importlib.util.find_spec(f"{__name__}.{name}")
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text("utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
