@@ -1,13 +1,13 @@
-"""The axes of arrays in learning, their order, and every conversion between orders.
+"""The order of axes in learning, and every conversion between orders.
 
-    time, members, roles (or seats), kitchens, then whatever a step has (observation, actions, ...)
+    time, members, roles (or seats), kitchens, then the axes of an entry (observation, carry, ...)
 
-Three other orders are needed, and this module is the only place that makes them:
+Three other orders are needed, and only this module converts to them:
 
 - stepping: the kitchens of all members together are the last axis, see `kitchen.stepping`;
-- by learner: `[members, roles, kitchens]` are the same numbers as `[members, learners, rows]`, a
-  learner's rows being the kitchens of all its roles; an update has the learners of all members
-  first: `[learners, time, rows]`, with the time cut into chunks that stay together;
+- by learner: `[members, learners, rows]` is `[members, roles, kitchens]` reshaped: the rows of a
+  learner are the kitchens of all its roles. An update has the learners of all members first and
+  time in chunks: `[learners, chunks, chunk, rows]`;
 - by partner: `[partners, rows]`, where kitchen e has partner e modulo the number of partners.
 """
 
@@ -63,20 +63,20 @@ def stepping_to_kitchens(tree: Tree, members: int) -> Tree:
 def seats_by_member(
     leaf: Shaped[Array, "2 *rest all_kitchens"], members: int
 ) -> Shaped[Array, "members 2 kitchens *rest"]:
-    """From what stepping gives for both seats to members first."""
+    """From both seats in the order of stepping to members first."""
     leaf = leaf.reshape(*leaf.shape[:-1], members, -1)
     return jnp.moveaxis(leaf, (-2, 0, -1), (0, 1, 2))
 
 
 def joint_actions(actions: Int[Array, "members 2 kitchens"]) -> Int[Array, "2 all_kitchens"]:
-    """Both seats' actions as stepping takes them."""
+    """Both seats' actions in the order of stepping."""
     return jnp.moveaxis(actions, 1, 0).reshape(SEATS, -1)
 
 
 def exchange_seats_and_roles(
     leaf: Shaped[Array, "members 2 kitchens *rest"], seat: Int[Array, "members kitchens"]
 ) -> Shaped[Array, "members 2 kitchens *rest"]:
-    """From seats to roles, or back; `seat` is that of role 0."""
+    """From seats to roles, or back: the same exchange; `seat` is that of role 0."""
     members, kitchens = seat.shape
     swapped = seat.reshape(members, 1, kitchens, *(1,) * (leaf.ndim - 3)) == 1
     return jnp.where(swapped, leaf[:, ::-1], leaf)
@@ -101,7 +101,7 @@ def rows_to_roles(
 def over_roles(
     leaf: Shaped[Array, "time members kitchens *rest"], roles: int
 ) -> Shaped[Array, "time members roles kitchens *rest"]:
-    """The same for all roles of a kitchen."""
+    """Repeat what a kitchen has for all its roles."""
     time, members, kitchens, *rest = leaf.shape
     return jnp.broadcast_to(leaf[:, :, None], (time, members, roles, kitchens, *rest))
 
@@ -132,7 +132,7 @@ def split_learners(tree: Tree, learners: int) -> Tree:
 def chunk_time(
     leaf: Shaped[Array, "learners time rows *rest"], chunk: int
 ) -> Shaped[Array, "learners chunks chunk rows *rest"]:
-    """Cut the time into chunks that stay together when an update shuffles."""
+    """Cut time into chunks, which stay together when an update shuffles."""
     learners, time, *rest = leaf.shape
     return leaf.reshape(learners, time // chunk, chunk, *rest)
 
@@ -140,7 +140,7 @@ def chunk_time(
 def chunks_to_rows(
     leaf: Shaped[Array, "chunks chunk rows *rest"],
 ) -> Shaped[Array, "chunk all_rows *rest"]:
-    """Lay the chunks of a learner side by side, time first."""
+    """The chunks of a learner as rows of their own, time first."""
     leaf = jnp.moveaxis(leaf, 1, 0)
     return leaf.reshape(leaf.shape[0], leaf.shape[1] * leaf.shape[2], *leaf.shape[3:])
 
@@ -148,14 +148,14 @@ def chunks_to_rows(
 def carries_to_rows(
     leaf: Shaped[Array, "chunks rows carry"],
 ) -> Shaped[Array, "all_rows carry"]:
-    """The carries before the first step of each chunk, in the order of `chunks_to_rows`."""
+    """The carries before each chunk, in the order of `chunks_to_rows`."""
     return _merge_first_two(leaf)
 
 
 def flatten_steps(
     leaf: Shaped[Array, "time members roles kitchens *rest"],
 ) -> Shaped[Array, "steps *rest"]:
-    """Every step of everybody in one row."""
+    """All steps of a rollout in one axis."""
     return leaf.reshape(math.prod(leaf.shape[:4]), *leaf.shape[4:])
 
 
@@ -179,7 +179,7 @@ def from_partner(
 def flatten_kitchens(
     leaf: Shaped[Array, "members kitchens *rest"],
 ) -> Shaped[Array, "all_kitchens *rest"]:
-    """The kitchens of all members in one row."""
+    """The kitchens of all members in one axis."""
     return _merge_first_two(leaf)
 
 
@@ -191,5 +191,6 @@ def split_kitchens(
 
 
 def _merge_first_two(leaf: Array) -> Array:
-    # Not by -1: where nothing is carried, a leaf has no numbers, and no size follows from it.
+    # Not reshape(-1, ...): the carry of a network that is not recurrent is empty, and -1 is
+    # ambiguous for an empty array.
     return leaf.reshape(leaf.shape[0] * leaf.shape[1], *leaf.shape[2:])

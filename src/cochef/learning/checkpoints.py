@@ -1,4 +1,4 @@
-"""Checkpoints: a population in the middle of training, on disk, whole and checksummed.
+"""Checkpoints: the whole training state of a population on disk, checksummed.
 
 All random numbers follow from seed, member and iteration, so a run that resumes from a checkpoint
 ends exactly as if it had never been interrupted, wherever the checkpoint was.
@@ -22,36 +22,36 @@ KEPT = 2
 
 
 def save(directory: Path, layout: Layout, state: TrainState, iterations: int) -> None:
-    """Write the population after so many iterations; keep this checkpoint and the one before it.
+    """Write a checkpoint after `iterations`; keep this one and the one before it.
 
-    One beyond it is of no use: a run only comes back to fewer iterations if it could not be read.
+    Later ones are deleted: a run resumes before a checkpoint only if that one cannot be used.
     """
     card = storage.Card(KIND, layout.name, layout.fingerprint, metadata={"iterations": iterations})
     written = directory / f"{iterations:07}{storage.SUFFIX}"
     storage.save(written, card, state)
-    there = _newest_first(directory)
-    kept = [path for path in there if path.name <= written.name][:KEPT]
-    for other in there:
-        if other not in kept:
-            other.unlink(missing_ok=True)
+    existing = _newest_first(directory)
+    kept = [path for path in existing if path.name <= written.name][:KEPT]
+    for path in existing:
+        if path not in kept:
+            path.unlink(missing_ok=True)
 
 
 def restore(directory: Path, trainer: Trainer, most: int, log: Log) -> tuple[TrainState, int]:
-    """The population and its iterations, from the newest checkpoint that can be used.
+    """The training state and its number of iterations, from the newest usable checkpoint.
 
-    Without any, training starts from the beginning. A checkpoint beyond `most` iterations cannot be
-    used, as the metrics on the way to it are lost.
+    Without any, training starts from the beginning. A checkpoint after more than `most` iterations
+    cannot be used, because the metrics of some of them are lost.
     """
     for path in _newest_first(directory):
         try:
             return _read(path, trainer, most)
         except InputError as error:
-            log(f"{error}: this checkpoint is not used, but what was before it")
+            log(f"{error}: skipping this checkpoint")
     return trainer.begin(), 0
 
 
 def check_finite(tree: Any, iteration: int) -> None:  # noqa: ANN401
-    """Raise an error about members with a number that is not finite in a tree, members first."""
+    """Raise an error if a tree, members first, has numbers that are not finite; say whose."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         finite = np.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1)
         if not finite.all():

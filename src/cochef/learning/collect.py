@@ -1,10 +1,10 @@
-"""Collecting rollouts: the learners of all members play for a while, so that they can be updated.
+"""Rollouts: all members act in all their kitchens for some steps, between two updates.
 
-Two roles play in every kitchen (see `roles`). Role 0 sits in the seat drawn for the episode, role 1
-in the other; only what trained roles do is kept. The order of axes is explained in `axes`.
+Two roles play in every kitchen (see `roles`). Role 0 has the seat drawn for the episode, role 1 the
+other; only the transitions of trained roles are kept. The order of axes is explained in `axes`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -31,12 +31,12 @@ class Players:
     seat: Int[Array, "members kitchens"]  # of role 0
     actor_carry: Float[Array, "members roles kitchens carry"]  # of trained roles
     partner_carry: Any  # [members, kitchens, ...] of a role that is not trained
-    pairing: Pairing | None  # with a pool
+    pairing: Pairing | None  # if there is a pool
 
 
 @pytree
 class Kitchens:
-    """Where the kitchens of all members stand between two rollouts."""
+    """The kitchens of all members between two rollouts."""
 
     states: EnvState  # members first, kitchens last
     players: Players
@@ -44,7 +44,10 @@ class Kitchens:
 
 @pytree
 class Rollout:
-    """What was played, time first; what is observed has one step more, that after the last."""
+    """Some steps of all kitchens, time first.
+
+    Observations, episode starts and partners have one step more: the critic bootstraps from it.
+    """
 
     observations: UInt8[Array, "time_and_last members roles kitchens *observation"]
     episode_start: Bool[Array, "time_and_last members kitchens"]
@@ -53,8 +56,8 @@ class Rollout:
     rewards: Float[Array, "time members roles kitchens"]
     task_rewards: Float[Array, "time members kitchens"]
     actor_carry: Float[Array, "time members roles kitchens carry"]  # before each step
-    events: Float[Array, "members roles events"]  # mean number in an episode
-    partners: Int[Array, "time_and_last members kitchens"] | None = None  # with a pool
+    events: Float[Array, "members roles events"]  # mean counts of an episode
+    partners: Int[Array, "time_and_last members kitchens"] | None = None  # if there is a pool
 
 
 @pytree
@@ -71,18 +74,18 @@ class _Decision:
 
 
 @pytree
-class _Kept:
-    """What is kept of a step."""
+class _StepRecord:
+    """What a rollout keeps of a step."""
 
     decision: _Decision
     rewards: Float[Array, "members roles kitchens"]
     task_reward: Float[Array, "members kitchens"]
-    events: Int[Array, "members roles events"]  # in all kitchens that are counted
+    events: Int[Array, "members roles events"]  # counts over all kitchens that are reported
 
 
 @dataclass(frozen=True)
 class Collector:
-    """How rollouts are collected: all that stays the same."""
+    """Collects rollouts; holds what stays the same throughout training."""
 
     environment: Environment
     config: TrainingConfig
@@ -92,20 +95,22 @@ class Collector:
     def reset(self, actors: Network, keys: Key[Array, " members"]) -> Kitchens:
         """All kitchens before the first step.
 
-        Episodes longer than a rollout are staggered, so that each rollout has a bit of all parts.
+        Episodes longer than a rollout are staggered, so that each rollout has all parts of them.
         """
         members = keys.shape[0]
         kitchens = self.config.kitchens
         horizon = self.environment.horizon
         staggered = horizon > self.config.rollout_steps
+        # Shuffled, because a kitchen's number also decides on random starts and partners.
         order = jax.random.permutation(jax.random.key(0), kitchens)
         elapsed = order * horizon // kitchens * staggered
         states = self._new_states(keys, elapsed)
-        key_seat = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
-        pairing, seat = None, self._draw_seats(key_seat)
+        keys_seat = _fold_in(keys, 1)
+        pairing = None
+        seat = self._draw_seats(keys_seat)
         partner_carry: Any = ()
         if self.pool is not None:
-            pairing, seat = partner_sampling.begin(self.pool, elapsed == 0, key_seat)
+            pairing, seat = partner_sampling.begin(self.pool, elapsed == 0, keys_seat)
             partner_carry = partner_sampling.begin_carries(self.pool, keys, kitchens)
         elif isinstance(self.roles.second, CopyRole):
             partner_carry = actors.initial_carry(members, kitchens)
@@ -127,14 +132,15 @@ class Collector:
         kitchens: Kitchens,
         keys: Key[Array, " members"],
     ) -> tuple[Kitchens, Rollout]:
-        """Let the actors ([members, learners]) play; `copies` ([members]) play a copy's role."""
+        """Step all kitchens; `actors` are [members, learners], `copies` of them [members]."""
+        # Kitchens with random starts are trained on, but not reported.
         counted = jnp.arange(self.config.kitchens) >= self.config.random_start_kitchens
 
         def choose(
             states: EnvState, players: Players, number: Int[Array, ""]
         ) -> tuple[Int[Array, "2 all_kitchens"], Players, _Decision]:
-            key_act = _step_keys(keys, number).act
-            return self._choose(actors, copies, states, players, key_act)
+            keys_act = _step_keys(keys, number).act
+            return self._choose(actors, copies, states, players, keys_act)
 
         def fold(
             _: tuple[()], transition: Transition, decision: _Decision
@@ -144,7 +150,7 @@ class Collector:
             event_reward = (events * event_weights[:, :, None]).sum(axis=-1)
             rewards = event_reward + task_weights[..., None] * task_reward[:, None]
             counts = (events * counted[:, None]).sum(axis=2)
-            return (), _Kept(decision, rewards, task_reward, counts)
+            return (), _StepRecord(decision, rewards, task_reward, counts)
 
         def reset(
             transition: Transition, players: Players, number: Int[Array, ""]
@@ -152,10 +158,10 @@ class Collector:
             return self._reset_ended(transition, players, counted, _step_keys(keys, number))
 
         begin = (axes.to_stepping(kitchens.states), kitchens.players, ())
-        (states, players, _), kept = scan_kitchens(
+        (states, players, _), records = scan_kitchens(
             self.environment.step, choose, fold, begin, self.config.rollout_steps, reset
         )
-        rollout = self._rollout(kept, states, players)
+        rollout = self._rollout(records, states, players)
         return Kitchens(axes.from_stepping(states, keys.shape[0]), players), rollout
 
     def _choose(
@@ -166,10 +172,10 @@ class Collector:
         players: Players,
         keys: Key[Array, " members"],
     ) -> tuple[Int[Array, "2 all_kitchens"], Players, _Decision]:
-        """Everybody observes and acts."""
+        """Sample the actions of both roles in every kitchen."""
         observations = self._observe(states, players.seat)
-        own = self._trained(observations)
-        logits, actor_carry = _act(actors, own, players.actor_carry)
+        trained_observations = self._trained(observations)
+        logits, actor_carry = _act(actors, trained_observations, players.actor_carry)
         partner_carry = players.partner_carry
         if self.roles.trained < SEATS:
             partner_logits, partner_carry = self._partner_act(
@@ -177,9 +183,9 @@ class Collector:
             )
             logits = jnp.concatenate([logits, partner_logits[:, None]], axis=1)
         log_policy = jax.nn.log_softmax(logits)
-        actions = _draw(log_policy, keys)
+        actions = _sample_actions(log_policy, keys)
         decision = _Decision(
-            observations=own,
+            observations=trained_observations,
             episode_start=players.clock == 0,
             actions=self._trained(actions),
             log_probs=self._trained(chosen_log_probs(log_policy, actions)),
@@ -187,7 +193,7 @@ class Collector:
             seat=players.seat,
             partner=None if players.pairing is None else players.pairing.partner,
         )
-        players = Players(players.clock, players.seat, actor_carry, partner_carry, players.pairing)
+        players = replace(players, actor_carry=actor_carry, partner_carry=partner_carry)
         return axes.joint_actions(self._exchange(actions, players.seat)), players, decision
 
     def _partner_act(
@@ -198,7 +204,7 @@ class Collector:
         players: Players,
         keys: Key[Array, " members"],
     ) -> tuple[Float[Array, "members kitchens actions"], Any]:
-        """The logits of a role that is not trained, and what it carries then."""
+        """The logits of the role that is not trained, and its next carry."""
         role = self.roles.second
         if isinstance(role, CopyRole):
             assert copies is not None
@@ -206,7 +212,6 @@ class Collector:
             return _with_random_actions(logits, role.random_actions), carry
         assert self.pool is not None
         assert players.pairing is not None
-        keys_agents = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys)
         return partner_sampling.act(
             self.pool,
             players.pairing,
@@ -214,7 +219,7 @@ class Collector:
             observations,
             states,
             1 - players.seat,
-            keys_agents,
+            _fold_in(keys, 1),
         )
 
     def _reset_ended(
@@ -227,6 +232,7 @@ class Collector:
         """Begin new episodes, with new seats and partners, where old ones have ended."""
         done = players.clock + 1 == self.environment.horizon
         members, kitchens = done.shape
+        # Drawn for all kitchens and used in few: a program cannot branch kitchen by kitchen.
         fresh = self._new_states(keys.reset, jnp.zeros(kitchens, jnp.int32))
         old = axes.from_stepping(transition.next_state, members)
         states = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(done, new, old), fresh, old)
@@ -237,9 +243,8 @@ class Collector:
             pairing, seat = partner_sampling.after_step(
                 self.pool, pairing, players.seat, task_reward, done, counted, keys.seat
             )
-            keys_carry = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys.reset)
             partner_carry = partner_sampling.renew_carries(
-                self.pool, partner_carry, done, keys_carry
+                self.pool, partner_carry, done, _fold_in(keys.reset, 1)
             )
         else:
             seat = jnp.where(done, self._draw_seats(keys.seat), players.seat)
@@ -255,10 +260,10 @@ class Collector:
         )
         return axes.to_stepping(states), players
 
-    def _rollout(self, kept: _Kept, states: EnvState, players: Players) -> Rollout:
-        """All steps together, with what is observed after the last."""
+    def _rollout(self, records: _StepRecord, states: EnvState, players: Players) -> Rollout:
+        """The records of all steps, and what is observed after the last."""
         last = self._trained(self._observe(states, players.seat))
-        decision = kept.decision
+        decision = records.decision
         partners = None
         if players.pairing is not None:
             assert decision.partner is not None
@@ -270,10 +275,10 @@ class Collector:
             episode_start=jnp.concatenate([decision.episode_start, players.clock[None] == 0]),
             actions=decision.actions,
             log_probs=decision.log_probs,
-            rewards=kept.rewards,
-            task_rewards=kept.task_reward,
+            rewards=records.rewards,
+            task_rewards=records.task_reward,
             actor_carry=decision.actor_carry,
-            events=kept.events.sum(axis=0) / episodes,
+            events=records.events.sum(axis=0) / episodes,
             partners=partners,
         )
 
@@ -291,7 +296,7 @@ class Collector:
         return jax.vmap(of_member)(keys)
 
     def _draw_seats(self, keys: Key[Array, " members"]) -> Int[Array, "members kitchens"]:
-        """Where role 0 sits; if both roles are the same learner's, it does not matter."""
+        """The seat of role 0; if one learner plays both roles, it does not matter which."""
         kitchens = self.config.kitchens
         if self.roles.are_one_learner:
             return jnp.zeros((keys.shape[0], kitchens), jnp.int32)
@@ -306,7 +311,7 @@ class Collector:
     def _by_role(
         self, leaf: Shaped[Array, "2 *rest all_kitchens"], seat: Int[Array, "members kitchens"]
     ) -> Shaped[Array, "members 2 kitchens *rest"]:
-        """From both seats' in the order of stepping to roles."""
+        """From seats, in the order of stepping, to roles."""
         return self._exchange(axes.seats_by_member(leaf, seat.shape[0]), seat)
 
     def _exchange(
@@ -319,7 +324,7 @@ class Collector:
     def _trained(
         self, leaf: Shaped[Array, "members 2 kitchens *rest"]
     ) -> Shaped[Array, "members roles kitchens *rest"]:
-        """What belongs to the trained roles, which come first."""
+        """The trained roles only; they come first."""
         return leaf[:, : self.roles.trained]
 
 
@@ -337,12 +342,16 @@ def _step_keys(keys: Key[Array, " members"], number: Int[Array, ""]) -> _StepKey
     return _StepKeys(act=split[:, 0], reset=split[:, 1], seat=split[:, 2])
 
 
+def _fold_in(keys: Key[Array, " members"], number: int) -> Key[Array, " members"]:
+    return jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
+
+
 def _act(
     actors: Network,
     observations: UInt8[Array, "members roles kitchens *observation"],
     carry: Float[Array, "members roles kitchens carry"],
 ) -> tuple[Float[Array, "members roles kitchens actions"], Array]:
-    """The learners' logits in all their roles, and what they carry then."""
+    """The learners' logits in all their roles, and their next carries."""
     learners = actors.head.bias.shape[1]
     roles = carry.shape[1]
     logits, carry = jax.vmap(jax.vmap(Network.step))(
@@ -352,19 +361,23 @@ def _act(
 
 
 def _with_random_actions(
-    logits: Float[Array, "*batch actions"], share: float
+    logits: Float[Array, "*batch actions"], epsilon: float
 ) -> Float[Array, "*batch actions"]:
-    """The logits of a policy, a share of whose actions are drawn uniformly instead."""
-    if share == 0.0:
+    """The logits of a policy that takes a uniformly drawn action with probability epsilon."""
+    if epsilon == 0.0:
         return logits
-    return jnp.log((1 - share) * jax.nn.softmax(logits) + share / logits.shape[-1])
+    return jnp.log((1 - epsilon) * jax.nn.softmax(logits) + epsilon / logits.shape[-1])
 
 
-def _draw(
+def _sample_actions(
     log_policy: Float[Array, "members 2 kitchens actions"], keys: Key[Array, " members"]
 ) -> Int[Array, "members 2 kitchens"]:
-    """Actions by their probabilities: where a uniform number falls among the summed ones."""
+    """Sample actions by inverting the cumulative distribution.
+
+    That takes one random number; `jax.random.categorical` would take one for each action.
+    """
     _, roles, kitchens, actions = log_policy.shape
     uniform = jax.vmap(lambda key: jax.random.uniform(key, (roles, kitchens)))(keys)
     below = uniform[..., None] >= jnp.cumsum(jnp.exp(log_policy), axis=-1)
+    # The probabilities may sum up to slightly less than 1.
     return jnp.minimum(below.sum(axis=-1), actions - 1).astype(jnp.int32)

@@ -23,22 +23,25 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """PPO as in the paper, and how long; all numbers are per policy."""
+    """Settings of PPO, per policy; the defaults are the preset `laptop` (docs/tuning.md)."""
 
     kitchens: int = 64
-    """Kitchens that are played at once."""
+    """Kitchens that are stepped in parallel."""
     rollout_steps: int = 100
-    """Steps in each of them between two updates."""
+    """Steps in each kitchen between two updates."""
     random_starts: float = 0.25
-    """Share of the kitchens whose episodes begin in a random state; they are not reported."""
+    """Share of the kitchens whose episodes begin in a random state.
+
+    They help exploration where rewards are rare, and are left out of the reported returns.
+    """
     total_steps: int = 1_000_000
     """Environment steps in all."""
     epochs: int = 4
-    """How often each update goes through a rollout."""
+    """Passes over a rollout in each update."""
     minibatches: int = 4
-    """In how many parts it does."""
+    """Gradient steps in each pass."""
     chunk: int = 10
-    """Steps through which a recurrent learner's gradients flow, from the carry it had then."""
+    """Length of truncated backpropagation through time, for recurrent networks."""
     learning_rate: Schedule = Schedule(1e-3, 1e-3, 1)
     adam_epsilon: float = 1e-5
     weight_decay: float = 0.0
@@ -47,20 +50,20 @@ class TrainingConfig:
     clip: float = 0.2
     """PPO's clipping of the probability ratio."""
     entropy: Schedule = Schedule(0.03, 0.01, 1_000_000)
-    """The weight of the policy's entropy."""
+    """The weight of the entropy bonus."""
     discount: float = 0.99
     gae_lambda: float = 0.95
     value_clip: float = 0.2
-    """How far a value may move from the one it was played with, in normalised units."""
+    """PPO's clipping of values around those before the update, in normalised units."""
     value_weight: float = 1.0
     huber_delta: float = 10.0
-    """Errors of values beyond this count linearly."""
+    """Where the Huber loss of values becomes linear, in normalised units."""
     value_norm_decay: float = 0.99999
     """Decay of the running mean and variance that normalise values."""
     shaping: Schedule = Schedule(1.0, 0.0, 1_000_000)
     """The weight of the shaped reward."""
     snapshots: int = 20
-    """How often the actors are kept: first after the first update, last at the end."""
+    """How many snapshots of the actors are saved, from the first update to the last."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
 
     def __post_init__(self) -> None:
@@ -98,7 +101,7 @@ class TrainingConfig:
 
     @property
     def chunk_length(self) -> int:
-        """Steps that stay together when an update shuffles."""
+        """Consecutive steps that stay together when an update shuffles; 1 if not recurrent."""
         return self.chunk if self.network.recurrent else 1
 
     @property
@@ -117,7 +120,7 @@ class TrainingConfig:
         return self.total_steps // self.steps_per_iteration
 
     def lasting(self, total_steps: int) -> "TrainingConfig":
-        """The same over another number of steps; schedules are stretched in proportion."""
+        """These settings over another number of steps; schedules are stretched in proportion."""
         whole_number(total_steps, "steps", 1)
         stretched = {
             name: replace(
@@ -130,7 +133,7 @@ class TrainingConfig:
 
     @property
     def snapshot_iterations(self) -> tuple[int, ...]:
-        """After which iterations the actors are kept."""
+        """The iterations after which a snapshot is saved, evenly spread."""
         last = self.iterations
         intervals = self.snapshots - 1
         marks = {1 + round(number * (last - 1) / intervals) for number in range(self.snapshots)}

@@ -1,6 +1,6 @@
-"""What can be learned: games of two seats, a fixed length and events.
+"""Environments for training: games with two seats, a fixed horizon and events.
 
-The kitchen is one; tests have tiny ones.
+The kitchen is one; the tests' ladder of tiny games has others.
 """
 
 from dataclasses import dataclass
@@ -25,40 +25,40 @@ from cochef.kitchen.stepping import EnvState
 
 @runtime_checkable
 class Environment(Protocol):
-    """A game for two; hashable, as compiled programs are specialised to it."""
+    """A game for two. It is hashable: each has a compiled program of its own."""
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         ...
 
     @property
     def events(self) -> int:
-        """How many kinds of events there are."""
+        """The number of kinds of events."""
         ...
 
     @property
     def horizon(self) -> int:
-        """How many steps an episode has."""
+        """The number of steps of an episode."""
         ...
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """The form of a seat's observation."""
+        """The shape and range of a seat's observation."""
         ...
 
     def reset(
         self, key: Key[Array, ""], elapsed: Int[Array, ""], random_start: Bool[Array, ""]
     ) -> EnvState:
-        """One game as if so many idle steps had passed, or in a random state."""
+        """One game, `elapsed` steps into its episode, at the usual start or in a random state."""
         ...
 
     def step(self, state: EnvState, actions: Int[Array, "2"]) -> tuple[EnvState, Outcome]:
-        """One game a step later, each seat's events, and the task reward each seat earned."""
+        """One step of one game; the outcome has each seat's events and task reward."""
         ...
 
     def observe(self, states: EnvState) -> UInt8[Array, "2 *observation games"]:
-        """Both seats' observations in many games, which are the last axis of all arrays."""
+        """Both seats' observations in many games; games are the last axis of all arrays."""
         ...
 
 
@@ -73,12 +73,12 @@ class KitchenEnvironment:
 
     @property
     def horizon(self) -> int:
-        """How many steps an episode has."""
+        """The number of steps of an episode."""
         return self.layout.horizon
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """The form of a chef's observation."""
+        """The shape and range of a chef's observation."""
         return observation_spec(self.layout, self.observation)
 
     def reset(

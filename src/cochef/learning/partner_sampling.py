@@ -1,13 +1,14 @@
-"""Partner sampling: a learner plays with the frozen partners of a pool, and this says with whom.
+"""Partner sampling: which frozen partner of a pool plays in which kitchen, and how partners act.
 
-Every kitchen has one partner for an episode. With stratified sampling kitchen e has partner e
-modulo K if K divides the kitchens: then the kitchens of a partner are a block, and all stacked
-networks act by one batched matrix product. Otherwise the weights of each kitchen's partner are
-looked up.
+A kitchen has the same partner for a whole episode. With stratified sampling of K partners, kitchen
+e has partner e modulo K if K divides the kitchens: then the kitchens of each partner are a block,
+and all stacked networks act by one batched matrix product. Otherwise the weights of each kitchen's
+partner are gathered.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -29,19 +30,19 @@ from cochef.kitchen.stepping import EnvState, over_kitchens
 from cochef.learning import axes
 from cochef.pytree import pytree
 
-AVERAGE_DECAY = 0.95  # of the average return with a partner, per episode
-PRIORITY_POWER = 3.0  # of the rank, in prioritised sampling
+AVERAGE_DECAY = 0.95  # of the moving average of the return with a partner, per episode
+PRIORITY_POWER = 3.0  # of the rank in prioritised sampling
 
 
 class Sampling(Enum):
     """How a kitchen gets the partner and the seat of its next episode."""
 
     STRATIFIED = "stratified"
-    """All in turn."""
+    """All partners and seats in turn, equally often."""
     UNIFORM = "uniform"
-    """Drawn; all alike."""
+    """Drawn uniformly."""
     PRIORITISED = "prioritised"
-    """Drawn; those with a low average return come more often (Zhao et al. 2023)."""
+    """Drawn; partners with a low average return come more often (Zhao et al. 2023)."""
 
 
 class PartnerIdentity(Enum):
@@ -54,7 +55,7 @@ class PartnerIdentity(Enum):
 
 
 class NetworkGroup(eqx.Module):
-    """Partners of one network shape, stacked so that all of them act by one batched product."""
+    """Partners with networks of the same shape, stacked."""
 
     networks: Network  # [partners, ...]
 
@@ -65,7 +66,7 @@ class NetworkGroup(eqx.Module):
 
 
 class AgentGroup(eqx.Module):
-    """One partner of any kind. It acts in all kitchens; where it is the partner, it counts."""
+    """One partner of any kind; it acts in all kitchens, although it is the partner in some."""
 
     agent: Agent
 
@@ -79,7 +80,7 @@ PartnerGroup = NetworkGroup | AgentGroup
 
 
 class PartnerPool(eqx.Module):
-    """Frozen partners, how they are given to kitchens, and what the critic is told."""
+    """Frozen partners, how they are sampled, and what the critic is told about them."""
 
     groups: tuple[PartnerGroup, ...]
     sampling: Sampling = eqx.field(static=True, default=Sampling.UNIFORM)
@@ -92,7 +93,7 @@ class PartnerPool(eqx.Module):
 
     @property
     def identities(self) -> Float[Array, "partners identities"]:
-        """What the critic is told about each."""
+        """What the critic is told about each partner."""
         match self.identity:
             case PartnerIdentity.NONE:
                 return jnp.zeros((self.size, 0))
@@ -103,9 +104,9 @@ class PartnerPool(eqx.Module):
 
 
 def group_agents(agents: Sequence[Agent], observation: ObservationKind) -> tuple[PartnerGroup, ...]:
-    """Agents as the groups of a pool, in order; neighbours of one network shape are stacked.
+    """Agents as the groups of a pool, in order; neighbours with the same shape are stacked.
 
-    Stacked networks are given the learner's observation; who needs another one acts by itself.
+    Stacked networks get the learner's observation; an agent that takes another is a group alone.
     """
     groups: list[PartnerGroup] = []
     alike: list[Network] = []
@@ -117,7 +118,7 @@ def group_agents(agents: Sequence[Agent], observation: ObservationKind) -> tuple
                 "on what it has seen"
             )
         network = _network(agent, observation)
-        if alike and (network is None or not _same_form(network, alike[0])):
+        if alike and (network is None or not _same_shapes(network, alike[0])):
             groups.append(_stacked(alike))
             alike = []
         if network is None:
@@ -128,7 +129,7 @@ def group_agents(agents: Sequence[Agent], observation: ObservationKind) -> tuple
 
 
 def _network(agent: Agent, observation: ObservationKind) -> Network | None:
-    """The network of an agent that can be stacked with others."""
+    """The network of an agent, if it can be stacked with others."""
     if not isinstance(agent, TrainedAgent) or agent.greedy:
         return None
     return agent.network if agent.observation is observation else None
@@ -141,7 +142,7 @@ def _is_evaluation_partner(agent: Agent) -> bool:
     return any(isinstance(node, kinds) for node in nodes)
 
 
-def _same_form(one: Network, other: Network) -> bool:
+def _same_shapes(one: Network, other: Network) -> bool:
     return jax.tree.map(jnp.shape, one) == jax.tree.map(jnp.shape, other)
 
 
@@ -151,14 +152,14 @@ def _stacked(networks: Sequence[Network]) -> NetworkGroup:
 
 @pytree
 class Pairing:
-    """Who plays in each kitchen, and how it has gone with everybody."""
+    """The partner in each kitchen, and the average return with every partner."""
 
     partner: Int[Array, "members kitchens"]
     episodes: Int[Array, "members kitchens"]  # that have ended
-    from_start: Bool[Array, "members kitchens"]  # whether the episode began at its beginning
+    from_start: Bool[Array, "members kitchens"]  # not so for staggered episodes at first
     episode_return: Float[Array, "members kitchens"]  # so far
-    return_sums: Float[Array, "members partners"]  # over episodes, those long ago weigh less
-    weights: Float[Array, "members partners"]  # sum of these weights
+    return_sums: Float[Array, "members partners"]  # exponentially weighted, over episodes
+    weights: Float[Array, "members partners"]  # sums of their weights
 
     @property
     def average(self) -> Float[Array, "members partners"]:
@@ -169,12 +170,12 @@ class Pairing:
 def begin(
     pool: PartnerPool, from_start: Bool[Array, " kitchens"], keys: Key[Array, " members"]
 ) -> tuple[Pairing, Int[Array, "members kitchens"]]:
-    """The first partners and the learner's seats, in episodes at their beginning or later."""
+    """The first partners and the learner's seats; `from_start` is not so in staggered episodes."""
     members = keys.shape[0]
     kitchens = from_start.shape[0]
     no_returns = jnp.zeros((members, pool.size))
     no_episodes = jnp.zeros((members, kitchens), jnp.int32)
-    partner, seat = _next(pool, no_returns, no_episodes, keys)
+    partner, seat = _sample(pool, no_returns, no_episodes, keys)
     pairing = Pairing(
         partner=partner,
         episodes=no_episodes,
@@ -197,44 +198,44 @@ def after_step(
 ) -> tuple[Pairing, Int[Array, "members kitchens"]]:
     """Partners and the learner's seats after a step: new ones where the episode has ended.
 
-    The averages are over whole episodes in the kitchens that are counted.
+    The averages are over whole episodes in the kitchens that are `counted`.
     """
     episode_return = pairing.episode_return + task_reward
     complete = done & pairing.from_start & counted
-    with_whom = (pairing.partner[..., None] == jnp.arange(pool.size)) & complete[..., None]
-    number = with_whom.sum(axis=1)
-    fading = AVERAGE_DECAY**number
-    weights = pairing.weights * fading + (1 - fading)
-    mean = (with_whom * episode_return[..., None]).sum(axis=1) / jnp.maximum(number, 1)
-    return_sums = pairing.return_sums * fading + (1 - fading) * mean
-    episodes = pairing.episodes + done
-    partner, next_seat = _next(pool, return_sums / jnp.maximum(weights, 1e-8), episodes, keys)
+    ended_with = (pairing.partner[..., None] == jnp.arange(pool.size)) & complete[..., None]
+    # With n episodes ending at once, the average decays n times and takes in their mean.
+    number = ended_with.sum(axis=1)
+    decay = AVERAGE_DECAY**number
+    mean = (ended_with * episode_return[..., None]).sum(axis=1) / jnp.maximum(number, 1)
     pairing = Pairing(
-        partner=jnp.where(done, partner, pairing.partner),
-        episodes=episodes,
+        partner=pairing.partner,
+        episodes=pairing.episodes + done,
         from_start=pairing.from_start | done,
         episode_return=jnp.where(done, 0.0, episode_return),
-        return_sums=return_sums,
-        weights=weights,
+        return_sums=pairing.return_sums * decay + (1 - decay) * mean,
+        weights=pairing.weights * decay + (1 - decay),
     )
+    partner, next_seat = _sample(pool, pairing.average, pairing.episodes, keys)
+    pairing = replace(pairing, partner=jnp.where(done, partner, pairing.partner))
     return pairing, jnp.where(done, next_seat, seat)
 
 
 def priorities(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
     """Probabilities of prioritised sampling: the cubed dense rank of 1 / average return."""
+    # Equal averages share a rank: only the first of them counts as better than others.
     first = ~jnp.triu(average[:, None] == average[None], 1).any(axis=0)
     better = (average[None] > average[:, None]) & first[None]
     ranks = (1.0 + better.sum(axis=1)) ** PRIORITY_POWER
     return ranks / ranks.sum()
 
 
-def _next(
+def _sample(
     pool: PartnerPool,
     average: Float[Array, "members partners"],
     episodes: Int[Array, "members kitchens"],
     keys: Key[Array, " members"],
 ) -> tuple[Int[Array, "members kitchens"], Int[Array, "members kitchens"]]:
-    """Partners and seats of the episodes that would begin now, in turn or by chance."""
+    """Partners and the learner's seats for all kitchens, as if all began an episode now."""
     kitchens = episodes.shape[1]
     if pool.sampling is Sampling.STRATIFIED:
         number = jnp.arange(kitchens)
@@ -259,7 +260,7 @@ def _next(
 def begin_carries(
     pool: PartnerPool, keys: Key[Array, " members"], kitchens: int
 ) -> tuple[Carry, ...]:
-    """What the partners of each group carry at the beginning of an episode, [members, kitchens]."""
+    """The carries of each group at the beginning of an episode, [members, kitchens, ...]."""
 
     def group_carry(group: PartnerGroup) -> Carry:
         if isinstance(group, NetworkGroup):
@@ -278,10 +279,10 @@ def act(
     seat: Int[Array, "members kitchens"],
     keys: Key[Array, " members"],
 ) -> tuple[Float[Array, "members kitchens actions"], tuple[Carry, ...]]:
-    """The partners' logits, and what they carry then.
+    """The partners' logits, and their next carries.
 
-    `states` are in the order of stepping, `seat` is the partners', `keys` are for agents that are
-    no networks; their chosen actions come as logits that leave no other choice.
+    `states` are in the order of stepping, `seat` is the partners'. Agents that are no networks
+    choose actions themselves, by `keys`; their logits are -inf for all others.
     """
     kitchens = pairing.partner.shape[1]
     in_blocks = pool.sampling is Sampling.STRATIFIED and kitchens % pool.size == 0
@@ -299,11 +300,11 @@ def act(
         here = (first <= pairing.partner) & (pairing.partner < first + group.size)
         if isinstance(group, NetworkGroup):
             number = jnp.clip(pairing.partner - first, 0, group.size - 1)
-            found, moved = _act_by_lookup(group, number, carry, observations)
+            own_logits, next_carry = _act_by_lookup(group, number, carry, observations)
         else:
-            found, moved = _act_as_agent(group.agent, carry, states, seat, keys)
-        logits = jnp.where(here[..., None], found, logits)
-        next_carries.append(where_kitchens(here, moved, carry))
+            own_logits, next_carry = _act_as_agent(group.agent, carry, states, seat, keys)
+        logits = jnp.where(here[..., None], own_logits, logits)
+        next_carries.append(_where_kitchens(here, next_carry, carry))
         first += group.size
     return logits, tuple(next_carries)
 
@@ -316,20 +317,17 @@ def renew_carries(
 ) -> tuple[Carry, ...]:
     """The carries with those of ended episodes replaced by new ones."""
     fresh = begin_carries(pool, keys, done.shape[1])
-    return tuple(where_kitchens(done, new, old) for new, old in zip(fresh, carries, strict=True))
+    return tuple(_where_kitchens(done, new, old) for new, old in zip(fresh, carries, strict=True))
 
 
-def where_kitchens(chosen: Bool[Array, "members kitchens"], new: Any, old: Any) -> Any:  # noqa: ANN401
-    """The new tree in the chosen kitchens, the old one in the others; both [members, kitchens]."""
-    return jax.tree.map(jax.vmap(jax.vmap(jnp.where)), _like(chosen, new), new, old)
-
-
-def _like(chosen: Bool[Array, "members kitchens"], tree: Any) -> Any:  # noqa: ANN401
-    return jax.tree.map(lambda _: chosen, tree)
+def _where_kitchens(chosen: Bool[Array, "members kitchens"], new: Carry, old: Carry) -> Carry:
+    """The new carry in the chosen kitchens, the old one in the others."""
+    where = jax.vmap(jax.vmap(jnp.where))
+    return jax.tree.map(lambda new, old: where(chosen, new, old), new, old)
 
 
 def _act_in_blocks(group: NetworkGroup, carry: Array, observations: Array) -> tuple[Array, Array]:
-    """Every partner acts in its block of kitchens."""
+    """All partners act at once, each in its block of kitchens."""
     members = observations.shape[0]
     logits, carry = jax.vmap(Network.step)(
         group.networks,
@@ -342,7 +340,7 @@ def _act_in_blocks(group: NetworkGroup, carry: Array, observations: Array) -> tu
 def _act_by_lookup(
     group: NetworkGroup, number: Int[Array, "members kitchens"], carry: Array, observations: Array
 ) -> tuple[Array, Array]:
-    """Every kitchen has the weights of its own partner."""
+    """Every kitchen gathers the weights of its own partner."""
     members = observations.shape[0]
     flat_number = axes.flatten_kitchens(number)
     networks = jax.tree.map(lambda leaf: leaf[flat_number], group.networks)
@@ -366,7 +364,7 @@ def _act_as_agent(
     def one(
         state: State, seat: Int[Array, ""], carry: Carry, key: Key[Array, ""]
     ) -> tuple[Int[Array, ""], Carry]:
-        # Agents know themselves and the other chef, not seats; so one program does for both.
+        # The state is turned so that the agent is chef 0: one program does for both seats.
         return agent.act(seen_from(state, seat), 0, carry, key)
 
     actions, carry = one(

@@ -1,6 +1,7 @@
 """Proximal policy optimisation (Schulman et al. 2017) for a stack of learners, as in MAPPO."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -20,7 +21,7 @@ JointLoss = Callable[[Network, Key[Array, ""]], Float[Array, ""]]  # of all lear
 
 @pytree
 class LearnerState:
-    """All that changes in a learner."""
+    """Parameters, optimiser states and value normalisation of a learner."""
 
     actor: Network
     critic: Network
@@ -31,42 +32,40 @@ class LearnerState:
 
 @pytree
 class Batch:
-    """What a learner played, in chunks of time that stay together, and what it learns from it."""
+    """A learner's transitions, with advantages and targets, in chunks of consecutive steps.
+
+    Values and targets are normalised.
+    """
 
     observations: UInt8[Array, "*learners_chunks_observation"]
     episode_start: Bool[Array, "*learners chunks chunk rows"]
     actions: Int[Array, "*learners chunks chunk rows"]
     log_probs: Float[Array, "*learners chunks chunk rows"]
     advantages: Float[Array, "*learners chunks chunk rows"]
-    values: Float[Array, "*learners chunks chunk rows"]  # when played, in the critic's units
-    targets: Float[Array, "*learners chunks chunk rows"]  # in the critic's units
+    values: Float[Array, "*learners chunks chunk rows"]  # before the update
+    targets: Float[Array, "*learners chunks chunk rows"]
     actor_carry: Float[Array, "*learners chunks rows carry"]  # before the first step of a chunk
     critic_carry: Float[Array, "*learners chunks rows carry"]
     identity: Float[Array, "*learners chunks chunk rows identities"] | None = None  # for the critic
 
 
 @pytree
-class UpdateMetrics:
-    """How an update went, averaged over its gradient steps."""
+class _LossParts:
+    """The parts of a loss, and how far the policy has moved."""
 
     actor_loss: Float[Array, "*learners"]
     critic_loss: Float[Array, "*learners"]
     entropy: Float[Array, "*learners"]
     clip_fraction: Float[Array, "*learners"]
     approx_kl: Float[Array, "*learners"]
-    actor_grad_norm: Float[Array, "*learners"]
-    critic_grad_norm: Float[Array, "*learners"]
 
 
 @pytree
-class _LossParts:
-    """What a loss consists of, and how far the policy has moved."""
+class UpdateMetrics(_LossParts):
+    """Metrics of an update, averaged over its gradient steps."""
 
-    actor_loss: Float[Array, "*learners"]
-    critic_loss: Float[Array, "*learners"]
-    entropy: Float[Array, "*learners"]
-    clip_fraction: Float[Array, "*learners"]
-    approx_kl: Float[Array, "*learners"]
+    actor_grad_norm: Float[Array, "*learners"]
+    critic_grad_norm: Float[Array, "*learners"]
 
 
 def new_learner(
@@ -107,16 +106,17 @@ def update(
     def total_loss(
         networks: tuple[Network, Network], minibatch: Batch, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], _LossParts]:
-        one = partial(_loss, entropy_weight=entropy_weight, config=config)
-        losses, parts = jax.vmap(one)(*networks, minibatch)
-        # A learner's gradient depends on its own loss alone, so the sum serves all at once.
+        loss = partial(_loss, entropy_weight=entropy_weight, config=config)
+        losses, parts = jax.vmap(loss)(*networks, minibatch)
         joint = joint_loss(networks[0], key) if joint_loss else 0.0
+        # A learner's parameters are in no other's loss, so the sum gives each its own gradient.
         return losses.sum() + joint, parts
 
     def gradient_step(
         learners: LearnerState, now: tuple[Int[Array, "learners part"], Key[Array, ""]]
     ) -> tuple[LearnerState, UpdateMetrics]:
         chosen, key = now
+        # The order within a minibatch does not matter: the only one needs no copy.
         minibatch = batch if config.minibatches == 1 else jax.vmap(_take)(batch, chosen)
         networks = (learners.actor, learners.critic)
         grads, parts = jax.grad(total_loss, has_aux=True)(networks, minibatch, key)
@@ -127,8 +127,12 @@ def update(
         critic, critic_opt_state, critic_norm = apply(
             grads[1], learners.critic_opt_state, learners.critic
         )
-        learners = LearnerState(
-            actor, critic, actor_opt_state, critic_opt_state, learners.value_normalizer
+        learners = replace(
+            learners,
+            actor=actor,
+            critic=critic,
+            actor_opt_state=actor_opt_state,
+            critic_opt_state=critic_opt_state,
         )
         return learners, UpdateMetrics(
             **vars(parts), actor_grad_norm=actor_norm, critic_grad_norm=critic_norm
@@ -157,7 +161,10 @@ def chosen_log_probs(
 def _minibatches(
     key: Key[Array, ""], chunks: int, config: TrainingConfig
 ) -> Int[Array, "gradient_steps part"]:
-    """Which chunks each gradient step of an update takes: every epoch takes each once."""
+    """Which chunks each gradient step takes; every epoch shuffles them and takes each once.
+
+    A chunk is the same few steps of all rows, so that a minibatch copies whole blocks of memory.
+    """
     shuffle = jax.vmap(lambda key: jax.random.permutation(key, chunks))
     epochs = shuffle(jax.random.split(jax.random.fold_in(key, 0), config.epochs))
     return epochs.reshape(config.epochs * config.minibatches, -1)
@@ -174,7 +181,7 @@ def _loss(
     entropy_weight: Float[Array, ""],
     config: TrainingConfig,
 ) -> tuple[Float[Array, ""], _LossParts]:
-    """The loss of one learner on some chunks, and its parts."""
+    """The PPO loss of one learner on a minibatch, and its parts."""
     rows = axes.chunks_to_rows
     observations = rows(minibatch.observations)
     episode_start = rows(minibatch.episode_start)
@@ -200,6 +207,7 @@ def _loss(
         critic_loss=critic_loss,
         entropy=entropy,
         clip_fraction=(jnp.abs(ratio - 1) > config.clip).mean(),
+        # Never negative, unlike the mean of -log_ratio (http://joschu.net/blog/kl-approx.html).
         approx_kl=(ratio - 1 - log_ratio).mean(),
     )
 
@@ -210,22 +218,22 @@ def _value_loss(
     targets: Float[Array, "time rows"],
     config: TrainingConfig,
 ) -> Float[Array, ""]:
-    """The clipped Huber loss of a critic."""
-    moved = jnp.clip(values - old_values, -config.value_clip, config.value_clip)
-    plain = optax.huber_loss(values, targets, delta=config.huber_delta)
-    clipped = optax.huber_loss(old_values + moved, targets, delta=config.huber_delta)
-    return jnp.maximum(plain, clipped).mean()
+    """The clipped value loss, with Huber's loss instead of the square."""
+    change = jnp.clip(values - old_values, -config.value_clip, config.value_clip)
+    unclipped = optax.huber_loss(values, targets, delta=config.huber_delta)
+    clipped = optax.huber_loss(old_values + change, targets, delta=config.huber_delta)
+    return jnp.maximum(unclipped, clipped).mean()
 
 
 def _optimizer(config: TrainingConfig) -> optax.GradientTransformation:
-    """All of an optimiser but the learning rate, which changes during training."""
-    steps = [
+    """Gradient clipping and Adam, without the learning rate, which changes during training."""
+    transforms = [
         optax.clip_by_global_norm(config.max_grad_norm),
         optax.scale_by_adam(eps=config.adam_epsilon),
     ]
     if config.weight_decay:
-        steps.append(optax.add_decayed_weights(config.weight_decay))
-    return optax.chain(*steps)
+        transforms.append(optax.add_decayed_weights(config.weight_decay))
+    return optax.chain(*transforms)
 
 
 def _apply_gradients(
@@ -235,10 +243,10 @@ def _apply_gradients(
     learning_rate: Float[Array, ""],
     config: TrainingConfig,
 ) -> tuple[Network, optax.OptState, Float[Array, ""]]:
-    """The network a gradient step later, the optimiser's state, and the gradient's norm."""
-    change, opt_state = _optimizer(config).update(gradient, opt_state, network)  # pyright: ignore[reportArgumentType]
+    """The network after a gradient step, the optimiser's state, and the gradient's norm."""
+    updates, opt_state = _optimizer(config).update(gradient, opt_state, network)  # pyright: ignore[reportArgumentType]
 
-    def move(parameter: Array, change: Array) -> Array:
+    def apply(parameter: Array, change: Array) -> Array:
         return parameter - learning_rate * change
 
-    return jax.tree.map(move, network, change), opt_state, optax.tree.norm(gradient)
+    return jax.tree.map(apply, network, updates), opt_state, optax.tree.norm(gradient)

@@ -1,4 +1,4 @@
-"""Advantages, and values on a scale that fits their targets."""
+"""Generalised advantage estimation and value normalisation."""
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float
 
 from cochef.pytree import pytree
 
+# As in MAPPO: neither rare rewards nor the first targets make the scale of values explode.
 _LEAST_VARIANCE = 1e-2
 _LEAST_WEIGHT = 1e-5
 
@@ -19,7 +20,8 @@ def estimate_advantages(
 ) -> Float[Array, "time *rows"]:
     """Generalised advantage estimation (Schulman et al. 2016).
 
-    Nothing counts beyond the end of an episode.
+    `values` has one step more, to bootstrap from where a rollout breaks off. The end of an episode
+    is terminal, also at the horizon: agents observe how much time is left.
     """
 
     def backwards(
@@ -39,7 +41,7 @@ def estimate_advantages(
 class ValueNormalizer:
     """Running mean and mean square of a critic's targets (value normalisation of MAPPO).
 
-    `weight` corrects their bias towards 0 at the beginning; it approaches 1.
+    `weight` corrects their bias towards 0 at the beginning, as in Adam; it approaches 1.
     """
 
     mean: Float[Array, "*batch"]
@@ -47,7 +49,7 @@ class ValueNormalizer:
     weight: Float[Array, "*batch"]
 
     def update(self, targets: Float[Array, "..."], decay: float) -> "ValueNormalizer":
-        """After more targets."""
+        """The normaliser after a batch of targets."""
 
         def blend(old: Array, new: Array | float) -> Array:
             return decay * old + (1 - decay) * new
@@ -76,5 +78,5 @@ class ValueNormalizer:
 
 
 def new_value_normalizer() -> ValueNormalizer:
-    """No targets seen yet."""
+    """A normaliser that has seen no targets."""
     return ValueNormalizer(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))

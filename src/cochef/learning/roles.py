@@ -1,7 +1,7 @@
 """Who plays the two roles of a training game; needs no JAX.
 
-Role 0 sits in the seat that is drawn for the episode, role 1 in the other. A role is played by a
-learner, by a copy of a learner that is not trained, or by a frozen partner from a pool.
+Learner 0 plays role 0, in the seat that is drawn for the episode. Role 1 has the other seat; it is
+played by a learner, by a copy of learner 0 that is not trained, or by a frozen partner from a pool.
 """
 
 from dataclasses import dataclass
@@ -9,20 +9,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LearnerRole:
-    """Played by a learner of the member, which is trained on what it plays here."""
+    """Played by a learner of the member, which is also trained on this role's transitions."""
 
-    learner: int = 0
+    learner: int
 
 
 @dataclass(frozen=True)
 class CopyRole:
-    """Played by a copy of a learner that is not trained."""
+    """Played by a copy of learner 0 that is not trained."""
 
-    learner: int = 0
     decay: float = 0.0
-    """After each update the copy is decay * copy + (1 - decay) * learner; 0 keeps it up to date."""
+    """After each update the copy is decay * copy + (1 - decay) * learner; 0 copies the learner."""
     random_actions: float = 0.0
-    """The share of its actions that are drawn uniformly instead."""
+    """The probability that it takes a uniformly drawn action instead of its own."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +34,14 @@ Role = LearnerRole | CopyRole | PoolRole
 
 @dataclass(frozen=True)
 class Roles:
-    """The two roles of a game. Learner 0 always plays the first."""
+    """The two roles of a game, by the second; learner 0 plays the first."""
 
     second: Role
-    first: LearnerRole = LearnerRole(0)
 
     @property
     def learners(self) -> int:
         """Learners of a member."""
-        return 1 if not isinstance(self.second, LearnerRole) else 1 + self.second.learner
+        return 1 + self.second.learner if isinstance(self.second, LearnerRole) else 1
 
     @property
     def trained(self) -> int:
@@ -53,7 +51,7 @@ class Roles:
     @property
     def are_one_learner(self) -> bool:
         """Whether one learner plays both roles, so that it does not matter who sits where."""
-        return self.second == self.first
+        return self.second == LearnerRole(0)
 
 
 SELF_PLAY = Roles(LearnerRole(0))

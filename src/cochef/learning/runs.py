@@ -1,8 +1,8 @@
-"""Runs: a training in a directory, which resumes from its last checkpoint after an interruption.
+"""Runs: training in a directory, which resumes from its last checkpoint after an interruption.
 
 config.json          the resolved configuration; a directory holds one run
 metrics.jsonl        a line per iteration
-checkpoints/         the last two checkpoints: all that changes while the population learns
+checkpoints/         the last two checkpoints: the whole training state
 snapshots/           the actors of all members, from the first update to the last
 agents/              every learner at the end, as a file that `cochef evaluate` takes
 """
@@ -54,7 +54,7 @@ def train(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     log: Log = print,
 ) -> TrainState:
-    """Train a population in `directory`, or resume its training; the population at the end.
+    """Train a population in `directory`, or resume its training; return the final state.
 
     `run_config` is the resolved configuration, fit for JSON; its `hidden_rewards`, if any, has the
     weights of each member's hidden reward.
@@ -64,26 +64,28 @@ def train(
     with _claimed(directory, run_config):
         run = _Run(trainer, trainer.environment.layout, directory, run_config)
         before = metrics_lines(directory / METRICS)
-        state, done = checkpoints.restore(directory / CHECKPOINTS, trainer, len(before), log)
-        finished = done == trainer.config.iterations
+        state, iterations = checkpoints.restore(directory / CHECKPOINTS, trainer, len(before), log)
+        finished = iterations == trainer.config.iterations
         if finished and all(agent.path.exists() for agent in run.agents()):
             log(f"{directory}: finished already, nothing to do")
             return state
-        if done:
-            log(f"{directory}: resuming after iteration {done}")
-        metrics_file = JsonLinesWriter(directory / METRICS, before[:done])
+        if iterations:
+            log(f"{directory}: resuming after iteration {iterations}")
+        # Metrics beyond the checkpoint are dropped: those iterations are done again.
+        before = before[:iterations]
+        metrics_file = JsonLinesWriter(directory / METRICS, before)
         with ExitStack() as stack:
             for writer in (metrics_file, *writers):
                 writer.begin(run_config)
                 stack.callback(writer.end)
-            recent = [json.loads(line) for line in before[:done][-snapshots.WINDOW :]]
+            recent = [json.loads(line) for line in before[-snapshots.WINDOW :]]
             state, recent = run.learn(state, recent, metrics_file, writers, checkpoint_seconds)
         run.save_agents(state, recent)
         return state
 
 
 class _AgentPath(NamedTuple):
-    """The file of a learner as an agent."""
+    """The agent file of a learner."""
 
     path: Path
     member: int
@@ -111,21 +113,22 @@ class _Run:
         writers: Sequence[MetricsWriter],
         checkpoint_seconds: float,
     ) -> tuple[TrainState, list[dict[str, Any]]]:
-        """Do the iterations after those of `recent`; the population, and the last metrics."""
-        done = recent[-1]["iteration"] if recent else 0
-        earlier = recent[-1]["seconds"] if recent else 0.0
+        """Do the iterations after those of `recent`; the final state and the last metrics."""
+        first = 1 + recent[-1]["iteration"] if recent else 1
+        seconds_before = recent[-1]["seconds"] if recent else 0.0
         started = saved = time.monotonic()
-        for number in range(done + 1, self.config.iterations + 1):
+        for number in range(first, self.config.iterations + 1):
+            # Iterations count from 1 in files and from 0 in the trainer.
             state, metrics = self.trainer.iterate(state, number - 1)
             line = metrics_line(metrics, number, self.config)
-            line["seconds"] = round(earlier + time.monotonic() - started, 3)
+            line["seconds"] = round(seconds_before + time.monotonic() - started, 3)
             for writer in (metrics_file, *writers):
                 writer.write(line)
             recent = [*recent, line][-snapshots.WINDOW :]
             last = number == self.config.iterations
             due = last or time.monotonic() - saved >= checkpoint_seconds
             if due:
-                # A checkpoint is of no use without the metrics on the way to it.
+                # A checkpoint cannot be used without the metrics of all iterations before it.
                 metrics_file.sync()
                 saved = time.monotonic()
             self.save(state, recent, checkpoint=due)
@@ -134,21 +137,21 @@ class _Run:
     def save(
         self, state: TrainState, recent: Sequence[Mapping[str, Any]], *, checkpoint: bool
     ) -> None:
-        """Write what is due after the iteration of the last line, if its numbers are finite."""
+        """Write the snapshot and checkpoint that are due, if all their numbers are finite."""
         number = recent[-1]["iteration"]
         snapshot = number in self.config.snapshot_iterations
         if not (snapshot or checkpoint):
             return
-        found = jax.device_get(state)
-        checkpoints.check_finite(found, number)
+        state = jax.device_get(state)
+        checkpoints.check_finite(state, number)
         if snapshot:
-            actors = found.learners.actor
+            actors = state.learners.actor
             snapshots.save(self.directory / SNAPSHOTS, self.layout, self.config, actors, recent)
         if checkpoint:
-            checkpoints.save(self.directory / CHECKPOINTS, self.layout, found, number)
+            checkpoints.save(self.directory / CHECKPOINTS, self.layout, state, number)
 
     def agents(self) -> Iterator[_AgentPath]:
-        """The files of all learners."""
+        """The agent files of all learners."""
         learners = self.trainer.algorithm.roles.learners
         for member in range(self.trainer.members):
             for learner in range(learners):
@@ -157,17 +160,17 @@ class _Run:
                 yield _AgentPath(path, member, learner)
 
     def save_agents(self, state: TrainState, recent: Sequence[Mapping[str, Any]]) -> None:
-        """Write every learner as an agent of its own."""
+        """Write the agent files of all learners."""
         actors = jax.device_get(state.learners.actor)
         returns = snapshots.recent_returns(self.config, recent)
-        known = {
+        origin = {
             name: self.run_config[name]
             for name in ("population", "seed")
             if name in self.run_config
         }
         hidden_rewards = self.run_config.get("hidden_rewards")
         for path, member, learner in self.agents():
-            metadata = known | {"member": member, "task_return": returns[member]}
+            metadata = origin | {"member": member, "task_return": returns[member]}
             if self.trainer.algorithm.roles.learners > 1:
                 metadata |= {"learner": LEARNERS[learner]}
             if hidden_rewards:
@@ -181,10 +184,9 @@ def metrics_line(
 ) -> dict[str, Any]:
     """The metrics of an iteration for JSON; an error if a member's are not finite.
 
-    task_return and objective_return (all that is rewarded) are means over episodes, per member, and
-    per member and role; events are mean counts of an episode, per member, role and event;
-    partner_returns, if there is a pool, are average returns with each partner, per member; update
-    is averaged over the learners of all members.
+    task_return [members], objective_return (all rewards) [members, roles] and events [members,
+    roles, events] are means of an episode; partner_returns [members, partners], if there is a pool,
+    are moving averages; update is averaged over the learners of all members.
     """
     found: IterationMetrics = jax.device_get(metrics)
     checkpoints.check_finite(found, iteration)
@@ -221,7 +223,7 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 @contextmanager
 def _claimed(directory: Path, run_config: Mapping[str, Any]) -> Iterator[None]:
-    """The directory is ours alone, can be written to, and belongs to this configuration."""
+    """Lock the directory; raise an error if it holds a run with another configuration."""
     with alone(directory, "trains"):
         for partial in directory.rglob(".*.part"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)

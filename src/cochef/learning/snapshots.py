@@ -20,7 +20,7 @@ WINDOW = 10  # iterations, at most, over which the return of a snapshot is avera
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All members at some time of their training."""
+    """The actors of all members after some iteration."""
 
     path: Path
     iteration: int
@@ -49,7 +49,7 @@ def save(
 
 
 def recent_returns(config: TrainingConfig, recent: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Mean task return per member over the iterations since the last snapshot, at most ten."""
+    """Mean task return per member over the iterations since the last snapshot, at most WINDOW."""
     return _recent_mean(config, recent, "task_return").tolist()
 
 
@@ -71,7 +71,7 @@ def read(directory: Path) -> list[Snapshot]:
 def extract(
     path: Path, layout: Layout, member: int, learner: int = 0
 ) -> tuple[storage.Card, dict[str, np.ndarray]]:
-    """A member of a snapshot like the content of an agent file."""
+    """One learner of a snapshot, as the content of an agent file."""
     card, tensors = storage.read(path)
     _check_kind(card, path)
     storage.check_layout(card, layout, path)
@@ -94,7 +94,7 @@ def extract(
 def load(
     path: Path, layout: Layout, member: int, learner: int = 0, *, greedy: bool = False
 ) -> TrainedAgent:
-    """A member of a snapshot as an agent."""
+    """One learner of a snapshot, as an agent."""
     return actor_critic.build(*extract(path, layout, member, learner), layout, path, greedy=greedy)
 
 
@@ -106,6 +106,7 @@ def _check_kind(card: storage.Card, path: Path) -> None:
 def _recent_mean(
     config: TrainingConfig, recent: Sequence[Mapping[str, Any]], name: str
 ) -> np.ndarray:
+    # Iterations before the last snapshot count for that one only.
     iteration = recent[-1]["iteration"]
     earlier = (mark for mark in config.snapshot_iterations if mark < iteration)
     since = max(earlier, default=0)

@@ -1,12 +1,12 @@
 """One trainer for all methods: a whole population learns in one compiled program.
 
 An iteration collects a rollout, estimates advantages, and updates every learner. It is one program
-for all members, spread over the devices there are. A member's random numbers follow from the seed,
+for all members, sharded over the available devices. A member's random numbers follow from the seed,
 its number and the iteration alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache, partial
 from typing import Any
@@ -24,18 +24,18 @@ from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.environments import Environment
 from cochef.learning.partner_sampling import PartnerPool
 from cochef.learning.ppo import Batch, LearnerState, UpdateMetrics, new_learner, update
-from cochef.learning.returns import estimate_advantages
+from cochef.learning.returns import ValueNormalizer, estimate_advantages
 from cochef.learning.roles import SELF_PLAY, CopyRole, Roles
 from cochef.pytree import pytree
 from cochef.randomness import fast
 
-AXIS = "members"  # of the devices
+AXIS = "members"  # of the mesh of devices
 
 _ADVANTAGE_EPSILON = 1e-5
 
 
 class _KeyUse(IntEnum):
-    """What a member's random numbers are for."""
+    """Uses of a member's random numbers; each has a key of its own."""
 
     INIT = 0
     RESET = 1
@@ -49,7 +49,7 @@ class RewardWeights:
 
     events: Float[Array, "members roles events"]
     task: Float[Array, "members roles"]
-    shaping: Float[Array, "members roles events"]  # annealed, as the configuration says
+    shaping: Float[Array, "members roles events"]  # annealed by the configuration's schedule
 
 
 IntrinsicReward = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
@@ -58,43 +58,44 @@ AuxiliaryLoss = Callable[[Network, Rollout, Key[Array, ""]], Float[Array, ""]]
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Where methods differ; hashable, as compiled programs are specialised to it.
+    """How the training of populations differs. It is hashable: each has a compiled program.
 
-    Intrinsic reward and auxiliary loss get the actors of the whole population, [all members, ...].
+    Intrinsic reward and auxiliary loss get the actors of the whole population, [all members, ...],
+    and the rollout of this device's members.
     """
 
     roles: Roles = SELF_PLAY
     intrinsic_reward: IntrinsicReward | None = None
-    """A reward on top of events and task."""
+    """Added to the rewards for events and task."""
     auxiliary_loss: AuxiliaryLoss | None = None
-    """A loss on top of PPO's."""
+    """Added to PPO's loss in every gradient step."""
 
 
 @pytree
 class TrainState:
-    """All that changes while a population learns; every array has the members first."""
+    """All that changes during training; every array has the members first."""
 
     members: Int[Array, " members"]
     learners: LearnerState  # [members, learners]
-    copies: Network | None  # [members], where a role is played by a copy
+    copies: Network | None  # [members], if a copy plays the second role
     kitchens: Kitchens
-    critic_carry: Float[Array, "members learners rows carry"]
+    critic_carry: Float[Array, "members learners rows carry"]  # before the next rollout
 
 
 @pytree
 class IterationMetrics:
-    """What an iteration gave, per member."""
+    """Metrics of an iteration, per member."""
 
     task_return: Float[Array, " members"]  # mean task return of an episode
     objective_return: Float[Array, "members roles"]  # of all that a role is rewarded for
-    events: Float[Array, "members roles events"]  # mean number in an episode
-    partner_returns: Float[Array, "members partners"] | None  # with a pool: average with each
+    events: Float[Array, "members roles events"]  # mean counts of an episode
+    partner_returns: Float[Array, "members partners"] | None  # average, if there is a pool
     update: UpdateMetrics  # [members, learners]
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """A population and how it learns, ready to go."""
+    """Trains a population."""
 
     environment: Environment
     algorithm: Algorithm
@@ -110,20 +111,20 @@ class Trainer:
 
     @property
     def mesh(self) -> Mesh:
-        """As many devices as the members can be divided among evenly."""
+        """The largest number of devices that divides the members evenly."""
         devices = jax.devices()
         count = max(number for number in range(1, len(devices) + 1) if self.members % number == 0)
         return Mesh(np.array(devices[:count]), (AXIS,))
 
     def begin(self) -> TrainState:
-        """The population before it has learned anything."""
+        """The initial training state."""
         program = _begin_program(
             self.environment, self.algorithm, self.config, self.members, self.mesh
         )
         return program(fast(self.key), self.pool)
 
     def iterate(self, state: TrainState, iteration: int) -> tuple[TrainState, IterationMetrics]:
-        """The population an iteration later; `state` must not be used any more."""
+        """The training state after an iteration; `state` is donated, and cannot be used again."""
         program = _iterate_program(self.environment, self.algorithm, self.config, self.mesh)
         return program(state, self.weights, self.pool, fast(self.key), jnp.int32(iteration))
 
@@ -133,13 +134,13 @@ def _begin_program(
     environment: Environment, algorithm: Algorithm, config: TrainingConfig, members: int, mesh: Mesh
 ) -> Any:  # noqa: ANN401
     def begin(key: Key[Array, ""], pool: PartnerPool | None) -> TrainState:
-        first = _begin(environment, algorithm, config, jnp.arange(members), pool, key)
+        state = _begin(environment, algorithm, config, jnp.arange(members), pool, key)
 
         # Weakly typed arrays would make the first iteration compile twice.
         def strong(leaf: Array) -> Array:
             return jax.lax.convert_element_type(leaf, leaf.dtype)
 
-        return jax.tree.map(strong, first)
+        return jax.tree.map(strong, state)
 
     return jax.jit(begin, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS)))
 
@@ -160,7 +161,7 @@ def _iterate_program(
 
     split = PartitionSpec(AXIS)
     same = PartitionSpec()
-    in_specs = (split, split, same, same, same)
+    in_specs = (split, split, same, same, same)  # as the arguments of `iterate`
     out_specs = (split, split)
     sharded = jax.shard_map(
         iterate, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
@@ -202,12 +203,12 @@ def _begin(
     roles = algorithm.roles
     identities = 0 if pool is None else pool.identities.shape[1]
 
-    def fresh(key: Key[Array, ""]) -> LearnerState:
+    def init(key: Key[Array, ""]) -> LearnerState:
         spec = environment.observation_spec
         return new_learner(config, spec, environment.actions, key, identities)
 
     keys = _learner_keys(_member_keys(key, members, 0, _KeyUse.INIT), roles.learners)
-    learners = jax.vmap(jax.vmap(fresh))(keys)
+    learners = jax.vmap(jax.vmap(init))(keys)
     collector = Collector(environment, config, roles, pool)
     kitchens = collector.reset(learners.actor, _member_keys(key, members, 0, _KeyUse.RESET))
     rows = roles.trained * config.kitchens // roles.learners
@@ -243,8 +244,8 @@ def _iterate(
     )
     rewards = rollout.rewards
     if algorithm.intrinsic_reward:
-        everyone = _gather(axes.merge_learners(actors))
-        rewards = rewards + algorithm.intrinsic_reward(everyone, rollout)
+        population = _gather(axes.merge_learners(actors))
+        rewards = rewards + algorithm.intrinsic_reward(population, rollout)
 
     learners, batch, critic_carry = _prepare(collector, state, rollout, rewards)
     auxiliary = algorithm.auxiliary_loss
@@ -281,12 +282,13 @@ def _metrics(
     rewards: Float[Array, "time members roles kitchens"],
     update_metrics: UpdateMetrics,
 ) -> IterationMetrics:
-    """What an iteration gave; kitchens with random starts do not count."""
+    """The metrics of an iteration, without the kitchens with random starts."""
     horizon = collector.environment.horizon
     counted = slice(collector.config.random_start_kitchens, None)
     pairing = kitchens.players.pairing
     return IterationMetrics(
-        # Episodes are staggered, so a mean step times the horizon is a mean episode.
+        # A rollout has whole episodes, or staggered ones: all of their steps as often. So the
+        # mean reward of a step times the horizon is the mean return of an episode.
         task_return=horizon * rollout.task_rewards[..., counted].mean(axis=(0, 2)),
         objective_return=horizon * rewards[..., counted].mean(axis=(0, 3)),
         events=rollout.events,
@@ -301,10 +303,7 @@ def _prepare(
     rollout: Rollout,
     rewards: Float[Array, "time members roles kitchens"],
 ) -> tuple[LearnerState, Batch, Float[Array, "learners rows carry"]]:
-    """What there is to learn from a rollout, and what the critics carry after it.
-
-    The learners come back with their value normalisation updated.
-    """
+    """The learners with updated value normalisation, their batch, and the critics' next carry."""
     config = collector.config
     roles = collector.roles
     learners: LearnerState = axes.merge_learners(state.learners)
@@ -322,15 +321,16 @@ def _prepare(
         axes.merge_learners(state.critic_carry),
         identity,
     )
-    values = outputs[..., 0]
+    normalized_values = outputs[..., 0]
     normalizer = learners.value_normalizer
-    worth = jax.vmap(lambda one, values: one.denormalize(values))(normalizer, values)
+    values = jax.vmap(ValueNormalizer.denormalize)(normalizer, normalized_values)
     # An episode ends in a step if the next one starts an episode.
+    done = episode_start[:, 1:]
     estimate = partial(estimate_advantages, discount=config.discount, gae_lambda=config.gae_lambda)
-    advantages = jax.vmap(estimate)(by_learner(rewards), worth, episode_start[:, 1:])
-    targets = advantages + worth[:, :-1]
-    decay = config.value_norm_decay
-    normalizer = jax.vmap(lambda one, targets: one.update(targets, decay))(normalizer, targets)
+    advantages = jax.vmap(estimate)(by_learner(rewards), values, done)
+    targets = advantages + values[:, :-1]
+    observe_targets = partial(ValueNormalizer.update, decay=config.value_norm_decay)
+    normalizer = jax.vmap(observe_targets)(normalizer, targets)
     chunks = partial(axes.chunk_time, chunk=config.chunk_length)
     batch = Batch(
         observations=chunks(observations[:, :-1]),
@@ -338,25 +338,20 @@ def _prepare(
         actions=chunks(by_learner(rollout.actions)),
         log_probs=chunks(by_learner(rollout.log_probs)),
         advantages=chunks(_standardize(advantages)),
-        values=chunks(values[:, :-1]),
-        targets=chunks(jax.vmap(lambda one, targets: one.normalize(targets))(normalizer, targets)),
+        values=chunks(normalized_values[:, :-1]),
+        targets=chunks(jax.vmap(ValueNormalizer.normalize)(normalizer, targets)),
+        # A chunk starts from the carry of the old parameters, as in MAPPO.
         actor_carry=chunks(by_learner(rollout.actor_carry))[:, :, 0],
         critic_carry=chunks(critic_carry[:, :-1])[:, :, 0],
         identity=None if identity is None else chunks(identity[:, :-1]),
     )
-    learners = LearnerState(
-        learners.actor,
-        learners.critic,
-        learners.actor_opt_state,
-        learners.critic_opt_state,
-        normalizer,
-    )
-    return learners, batch, critic_carry[:, -1]
+    return replace(learners, value_normalizer=normalizer), batch, critic_carry[:, -1]
 
 
 def _standardize(
     advantages: Float[Array, "learners time rows"],
 ) -> Float[Array, "learners time rows"]:
+    """Advantages with mean 0 and deviation 1 over each learner's rollout, not each minibatch."""
     centred = advantages - advantages.mean(axis=(1, 2), keepdims=True)
     deviation = jnp.sqrt((centred**2).mean(axis=(1, 2), keepdims=True))
     return centred / (deviation + _ADVANTAGE_EPSILON)
@@ -368,21 +363,20 @@ def _gather(actors: Network) -> Network:
 
 
 def _first_copies(roles: Roles, actors: Network) -> Network | None:
-    """The copies that play a role, as their learners begin."""
-    role = roles.second
-    if not isinstance(role, CopyRole):
+    """The initial copies of learner 0, if they play the second role."""
+    if not isinstance(roles.second, CopyRole):
         return None
-    return jax.tree.map(lambda leaf: leaf[:, role.learner], actors)
+    return jax.tree.map(lambda leaf: leaf[:, 0], actors)
 
 
 def _next_copies(roles: Roles, copies: Network | None, actors: Network) -> Network | None:
-    """The copies after an update of their learners."""
+    """The copies after an update: an exponential moving average of learner 0."""
     role = roles.second
     if copies is None or not isinstance(role, CopyRole):
         return None
 
     def average(copy: Array, actor: Array) -> Array:
-        return role.decay * copy + (1 - role.decay) * actor[:, role.learner]
+        return role.decay * copy + (1 - role.decay) * actor[:, 0]
 
     return jax.tree.map(average, copies, actors)
 

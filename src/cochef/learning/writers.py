@@ -1,4 +1,4 @@
-"""Where the metrics of a run go while it learns: a file, TensorBoard, or anything that logs.
+"""Metrics writers: where a run logs its metrics: a file, TensorBoard, or any other logger.
 
 Reading them back needs no JAX, so that `cochef status` is quick.
 """
@@ -34,21 +34,21 @@ class MetricsWriter(Protocol):
         ...
 
     def end(self) -> None:
-        """Nothing comes any more, be the run finished or interrupted."""
+        """Close: the run has finished or was interrupted."""
         ...
 
 
 class JsonLinesWriter:
-    """A file with a line per iteration, after some lines that are there already."""
+    """A file with a JSON line per iteration; a resumed run keeps the lines `before`."""
 
     def __init__(self, path: Path, before: Sequence[str] = ()) -> None:
-        """Nothing is written yet."""
+        """Remember the file; `begin` opens it."""
         self._path = path
         self._before = before
         self._file: IO[str] | None = None
 
     def begin(self, run_config: Mapping[str, Any]) -> None:
-        """Leave just the lines from before in the file."""
+        """Open the file, with just the lines from before in it."""
         write_whole(self._path, "".join(self._before).encode())
         with _writing(self._path):
             self._file = self._path.open("a", encoding="utf-8")
@@ -75,20 +75,20 @@ class JsonLinesWriter:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Name the file in the error if it cannot be written any more."""
+    """Name the file in the error if writing fails."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}); make room, then go on"
+            f"{path}: cannot be written ({error.strerror}); make room, then run again to resume"
         ) from error
 
 
 class TensorBoardWriter:
-    """Files that TensorBoard shows, by steps of a policy."""
+    """Event files for TensorBoard, by environment steps of a policy."""
 
     def __init__(self, directory: Path) -> None:
-        """Raise an error if what writes them is not installed."""
+        """Raise an error if tensorboardX is not installed."""
         try:
             import tensorboardX  # noqa: PLC0415  (an extra)
         except ImportError as error:
@@ -120,7 +120,7 @@ class TensorBoardWriter:
 
 @runtime_checkable
 class ExternalRun(Protocol):
-    """What Weights & Biases and others give for a run."""
+    """A run of Weights & Biases, or of another tracker with the same `log`."""
 
     def log(self, data: dict[str, Any], step: int | None = None) -> object:
         """Take some numbers."""
@@ -128,7 +128,7 @@ class ExternalRun(Protocol):
 
 
 class ExternalRunWriter:
-    """Any object that logs a mapping at a step; its owner begins and ends it."""
+    """Logs to a run of an experiment tracker; its owner begins and ends that."""
 
     def __init__(self, run: ExternalRun) -> None:
         """Log to this run."""
