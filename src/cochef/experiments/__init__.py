@@ -1,1 +1,1 @@
-"""From settings to results: presets, runs, and what is made of them."""
+"""Experiments: presets, the graph of jobs from training to a report, and what runs it."""

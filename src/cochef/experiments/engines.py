@@ -1,4 +1,4 @@
-"""What runs jobs: one after the other on this machine, for now."""
+"""Engines: what runs jobs. There is one, which runs them in this process."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
@@ -14,12 +14,12 @@ class Engine(Protocol):
     """Runs jobs."""
 
     def run(self, jobs: Sequence[Job], store: JobStore, writers_of: WritersOf, log: Log) -> None:
-        """Do all jobs that are not done; each comes after its inputs."""
+        """Do all jobs that are not done; `jobs` has each after its inputs."""
         ...
 
 
 class LocalEngine:
-    """One job after the other, in this process, which uses all cores for each."""
+    """Runs one job after the other in this process; each uses all cores."""
 
     def run(self, jobs: Sequence[Job], store: JobStore, writers_of: WritersOf, log: Log) -> None:
         """Do all jobs that are not done."""

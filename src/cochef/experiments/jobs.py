@@ -1,7 +1,7 @@
-"""Work as a graph of jobs, each addressed by the checksum of all that decides its result.
+"""A graph of jobs, each addressed by the checksum of all that decides its result.
 
-A job that is done is never done again, whoever asks for it; a job that was interrupted resumes.
-Loads no JAX, so that `cochef status` is quick.
+A finished job is never done again, whichever run needs it; an interrupted job resumes. Loads no
+JAX, so that `cochef status` is quick.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_BYTES = 16 * 1024**2
 
 @dataclass(frozen=True)
 class JobContext:
-    """Where a stage works, where it finds its inputs, and who is told about its progress."""
+    """What a stage gets to run: its directory, its inputs' directories, and loggers."""
 
     directory: Path
     inputs: Mapping[str, Path] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Stage(Protocol):
 
     @property
     def kind(self) -> str:
-        """What sort of work it is."""
+        """The kind of job, the first part of its directory's name."""
         ...
 
     @property
@@ -53,7 +53,7 @@ class Stage(Protocol):
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All that decides the result besides the inputs, and nothing else; fit for JSON."""
+        """All that decides the result besides version and inputs, and nothing else, for JSON."""
         ...
 
     def run(self, context: JobContext) -> None:
@@ -63,7 +63,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A stage, a label for people, and the jobs whose results it takes, by the stage's names."""
+    """A stage, a label for readers, and the jobs whose results are its inputs, by name."""
 
     stage: Stage
     label: str
@@ -71,7 +71,7 @@ class Job:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What is written down about it; its checksum is the address."""
+        """All that decides its result; its checksum is the address."""
         return {
             "kind": self.stage.kind,
             "version": self.stage.version,
@@ -81,7 +81,7 @@ class Job:
 
     @cached_property
     def address(self) -> str:
-        """Follows from the stage's configuration and the addresses of its inputs."""
+        """The first digits of the description's checksum."""
         text = json.dumps(self.description, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -92,13 +92,13 @@ class Job:
 
 
 def in_order(goals: Iterable[Job]) -> list[Job]:
-    """All jobs that the goals need, each once, after its inputs."""
+    """The goals and all jobs that they depend on, each once, after its inputs."""
     found: dict[str, Job] = {}
 
     def visit(job: Job) -> None:
         if job.address not in found:
-            for job_before in job.inputs.values():
-                visit(job_before)
+            for job_input in job.inputs.values():
+                visit(job_input)
             found[job.address] = job
 
     for goal in goals:
@@ -108,46 +108,47 @@ def in_order(goals: Iterable[Job]) -> list[Job]:
 
 @dataclass(frozen=True)
 class JobStore:
-    """Where jobs and their results are."""
+    """A directory with jobs and their results."""
 
     root: Path
 
     def directory(self, job: Job) -> Path:
-        """Where a job works and leaves its result."""
+        """The directory of a job, for its work and its result."""
         return self.root / "jobs" / job.name
 
     def inputs(self, job: Job) -> dict[str, Path]:
-        """Where a job finds its inputs."""
-        return {name: self.directory(job_before) for name, job_before in job.inputs.items()}
+        """The directories of a job's inputs, by name."""
+        return {name: self.directory(job_input) for name, job_input in job.inputs.items()}
 
     def is_done(self, job: Job) -> bool:
         """Whether a job is done; an error if what says so is damaged."""
         return seconds_of(self.directory(job)) is not None
 
     def plan(self, jobs: Iterable[Job]) -> None:
-        """Write down what is to be done, for `statuses`."""
+        """Write the descriptions of jobs that are to be done, for `statuses`."""
         for job in jobs:
             path = self.directory(job) / JOB
             if not path.exists():
                 write_whole(path, (json.dumps(job.description, indent=1) + "\n").encode())
 
     def alone(self) -> AbstractContextManager[None]:
-        """Nobody else works in this store."""
+        """Lock the store against other processes."""
         return alone(self.root, "runs jobs")
 
     def perform(self, job: Job, writers: Sequence[MetricsWriter], log: Log) -> None:
-        """Do a job, or resume it; its inputs must be done."""
+        """Run a job, or resume it; its inputs must be done."""
         directory = self.directory(job)
         started = time.monotonic()
         write_whole(directory / BEGUN, b"")
         job.stage.run(JobContext(directory, self.inputs(job), writers, log))
+        # A resumed training also counts the time of earlier attempts.
         seconds = max(time.monotonic() - started, _training_seconds(directory))
         end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}
         write_whole(directory / DONE, (json.dumps(end) + "\n").encode())
 
 
 def seconds_of(directory: Path) -> float | None:
-    """How long the job of a directory took, if it is done; resumed trainings count whole."""
+    """How long the job in a directory took, if it is done."""
     path = directory / DONE
     if not path.exists():
         return None
@@ -159,10 +160,10 @@ def seconds_of(directory: Path) -> float | None:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How a job stands."""
+    """The status of a job."""
 
     name: str
-    state: str  # done, waiting, begun, or how far it is
+    state: str  # done, waiting, begun, or the percentage of a training
     seconds: float | None
     inputs: tuple[str, ...]  # names of jobs
 
@@ -185,8 +186,8 @@ def statuses(root: Path) -> list[JobStatus]:
         if not isinstance(addresses, dict):
             raise InputError(f"{directory / JOB}: damaged (no inputs); delete its directory")
         inputs = [by_address[address] for address in addresses.values() if address in by_address]
-        for job_before in inputs:
-            visit(job_before)
+        for job_input in inputs:
+            visit(job_input)
         seconds = seconds_of(directory)
         state = "done" if seconds is not None else _progress(directory)
         found[name] = JobStatus(name, state, seconds, tuple(dict.fromkeys(inputs)))
@@ -200,7 +201,7 @@ _AGAIN = "delete its directory, and the job is done again"
 
 
 def _progress(directory: Path) -> str:
-    """How far a job is that is not done: the share of a training, or whether it has begun."""
+    """The progress of an unfinished job: the percentage of a training, or whether it has begun."""
     metrics = read_metrics(directory)
     if metrics:
         training = _read(directory / RUN_CONFIG).get("training", {})
@@ -209,7 +210,7 @@ def _progress(directory: Path) -> str:
 
 
 def _training_seconds(directory: Path) -> float:
-    """The seconds of all attempts at a training, if the job of a directory is one."""
+    """The seconds of all attempts at a training, if the job in a directory is one."""
     metrics = read_metrics(directory)
     return float(metrics[-1]["seconds"]) if metrics else 0.0
 

@@ -1,4 +1,4 @@
-"""Which jobs some methods need in a layout, from nothing to a report."""
+"""The graph of jobs that trains, evaluates and reports on some methods in a layout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ from cochef.learning.reward_config import RewardConfig
 from cochef.methods.parts.method import Method, Options, PopulationSpec, Scale, Sizes
 from cochef.validation import known, whole_number
 
-MOST = 1000  # of anything that has a size
+MOST = 1000  # the largest size of anything
+
+_MAY_BE_ZERO = ("mep",)  # names of sizes
 
 
 def report_job(
@@ -71,7 +73,7 @@ def population(
 
 
 def sizes_of(method: Method, scale: Scale, overrides: Overrides = NO_OVERRIDES) -> Sizes:
-    """All sizes of a method, with a variant of its pool and what else is asked for."""
+    """All sizes of a method, with the overrides applied; an error if they contradict."""
     sizes: Sizes = method.sizes(scale)
     if overrides.pool is not None and overrides.pool in method.variants:
         changed = method.variants[overrides.pool](sizes)
@@ -91,7 +93,7 @@ def sizes_of(method: Method, scale: Scale, overrides: Overrides = NO_OVERRIDES) 
 
 
 def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
-    """Everything that is asked for means something to one of the methods."""
+    """Raise an error about an override that none of the methods has."""
     variants = {variant for method in chosen for variant in method.variants}
     if overrides.pool is not None:
         known(overrides.pool, "pool", sorted(variants))
@@ -106,12 +108,9 @@ def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
         specs[0].with_defaults({name: value})
 
 
-_MAY_BE_ZERO = ("mep",)
-
-
 @dataclass(frozen=True)
 class _Graph:
-    """What all methods have in common."""
+    """Makes the jobs of methods; populations with the same settings are the same job."""
 
     layout: Layout
     preset: Preset
@@ -125,14 +124,16 @@ class _Graph:
         stage = self.overrides.second_stage(self.preset.second_stage)
         label = f"{method.name}-{self.layout.name}"
         if method.pool is None:
-            # Without a second stage its agents are the population's; there must be enough.
+            # Without a second stage the population's members are the method's agents: at least
+            # as many as the other methods have.
             agents = self.population(method.population, sizes, least=stage.agents)
             found = {}
         else:
             populations = {
                 spec.name: self.population(spec, sizes)
                 for spec in method.populations
-                if sizes.get(spec.name) != 0  # nobody of it is wanted
+                # A pool size may have a population's name; if none of it joins, it is not trained.
+                if sizes.get(spec.name) != 0
             }
             build = BuildPool(method, self.layout, sizes, self.preset.episodes, self.seed)
             pool = Job(build, label, populations)

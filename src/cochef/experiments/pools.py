@@ -1,4 +1,4 @@
-"""From populations on disk to pools on disk, as a method's rule chooses."""
+"""From populations on disk to pools on disk, chosen by a method's pool rule."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, event_dive
 FILTER = "filter.json"
 PICTURE = "filter.png"
 MAX_BYTES = 16 * 1024**2
-NEAR = 0.1  # of the median distance: policies nearer than that are near-duplicates
+NEAR = 0.1  # policies nearer than this share of the median distance are near-duplicates
 
 _DIGITS = 4  # of event counts
 
@@ -39,7 +39,7 @@ class PopulationFiles:
     directory: Path
     layout: Layout
     episodes: int
-    """Episodes in either seat over which events are counted."""
+    """Episodes in either seat for event counts."""
     seed: int
 
     @cached_property
@@ -49,13 +49,13 @@ class PopulationFiles:
 
     @cached_property
     def counts(self) -> PairCounts:
-        """What the first learner of each member does with the second, in an episode."""
+        """Event counts of each member's first learner in episodes with the second."""
         pairs = preferences.read_pairs(self.directory, self.layout)
         return preferences.event_counts(self.layout, pairs.agents, self.seed, self.episodes)
 
     @property
     def was_counted(self) -> bool:
-        """Whether somebody has asked for its counts."""
+        """Whether a pool rule has used the event counts, as HSP's filter does."""
         return "counts" in vars(self)
 
     @property
@@ -72,12 +72,12 @@ class PopulationFiles:
 
     @property
     def source(self) -> str:
-        """What tells its run from others: the first digits of its configuration's checksum."""
+        """An identifier of its run: the first digits of its configuration's checksum."""
         text = json.dumps(runs.read_config(self.directory), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def policy(self, choice: PoolChoice) -> tuple[Member, StoredAgent]:
-        """A chosen policy, and what is known about it."""
+        """The metadata of a chosen policy, and its agent."""
         snapshot = self.snapshots[choice.snapshot]
         member = choice.member
         name = f"{choice.population}-{member:02}"
@@ -110,7 +110,7 @@ class PopulationFiles:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which policies of a population were kept, and by what they were told apart."""
+    """Which policies of a population the filter kept, and the event counts it compared."""
 
     layout: str
     events: tuple[str, ...]
@@ -121,12 +121,12 @@ class Filter:
 
     @property
     def diversity(self) -> float:
-        """The event diversity of those that were kept."""
+        """The event diversity of the policies that were kept."""
         return event_diversity(self.counts, np.array(self.chosen))
 
     @property
     def near_duplicates(self) -> int:
-        """How many of those that were kept are nearly the same as one kept before them."""
+        """How many of the kept policies are nearly the same as one kept before them."""
         distances = event_distances(self.counts)
         pairs = distances[np.triu_indices(len(distances), 1)]
         near = NEAR * float(np.median(pairs)) if len(pairs) else 0.0
@@ -146,7 +146,7 @@ def write(
     populations: Mapping[str, PopulationFiles],
     choices: Sequence[PoolChoice],
 ) -> PoolFiles:
-    """Copy the chosen policies into a pool, with what the filter found, if there was one."""
+    """Copy the chosen policies into a pool, with the filter's result, if there was one."""
     for name, files in populations.items():
         if files.was_counted:
             chosen = tuple(choice.member for choice in choices if choice.population == name)
@@ -173,7 +173,7 @@ def _write_filter(directory: Path, files: PopulationFiles, chosen: tuple[int, ..
 
 
 def read_filter(directory: Path) -> dict[str, Any] | None:
-    """What the filter of a pool found, if it has one."""
+    """The result of a pool's filter, if it has one."""
     path = directory / FILTER
     if not path.exists():
         return None
@@ -192,7 +192,7 @@ def read_filter(directory: Path) -> dict[str, Any] | None:
 
 
 def describe(files: PoolFiles) -> list[dict[str, str]]:
-    """A row per member: who it is, its hidden reward, its return and most frequent events."""
+    """A row per member: its origin, hidden reward, return and most frequent events."""
     rows = []
     for member in files.members:
         hidden = "none: the task reward"
@@ -215,7 +215,7 @@ def describe(files: PoolFiles) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class PoolEvents:
-    """How often everybody in a pool causes the events that tell policies apart."""
+    """Event counts of all policies in a pool, of the events that the filter compares."""
 
     counts: Float[np.ndarray, "policies events"]
     events: tuple[str, ...]
@@ -223,7 +223,7 @@ class PoolEvents:
 
 
 def pool_events(files: PoolFiles) -> PoolEvents:
-    """The event counts of everybody in a pool."""
+    """The event counts of all policies in a pool."""
     events = tuple(event.label for event in counted_events(files.layout))
     task_reward = {ORDER: 1.0}
     return PoolEvents(

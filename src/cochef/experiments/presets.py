@@ -1,4 +1,4 @@
-"""Presets: settings that belong together, for a test, for two cores, and the paper's.
+"""Presets: settings that belong together, for tests, for two cores, and the paper's.
 
 Loads no JAX, so that the command line is quick.
 """
@@ -23,7 +23,7 @@ class SecondStage:
     identity: str = "number"
     """What the critic is told about the partner: none, number or one-hot."""
     agents: int = 4
-    """Agents, which differ in nothing but chance."""
+    """How many agents, which differ in their random numbers alone."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Preset:
     """How populations and agents are trained, and how large everything is."""
 
     scale: Literal["full", "half", "tiny"]
-    """Which of the sizes that every method declares."""
+    """Which of its declared sizes every method takes."""
     first_stage: TrainingConfig
     second_stage: SecondStage
     episodes: int = 100
@@ -40,7 +40,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Overrides:
-    """What may be asked for instead of a preset's own; None leaves it."""
+    """Changes to a preset; None leaves its own."""
 
     pool: str | None = None
     """Another pool of a method: no-mep, no-filter (HSP's), or double (of all methods)."""
@@ -98,6 +98,7 @@ _SMOKE = TrainingConfig(
     network=NetworkConfig(hidden=(16, 16)),
 )
 
+# Written out, although some are the defaults: those may change, the paper's settings do not.
 _PAPER = TrainingConfig(
     kitchens=100,
     rollout_steps=400,
@@ -125,7 +126,7 @@ _PAPER = TrainingConfig(
 )
 
 _LAPTOP_ADAPTIVE = TrainingConfig(
-    kitchens=144,
+    kitchens=144,  # 4 for each of the 36 partners of a full pool
     rollout_steps=50,
     random_starts=0.0,
     total_steps=8_000_000,

@@ -36,7 +36,7 @@ _STAGES = ("pool", "agents", "evaluation")
 
 @dataclass(frozen=True)
 class WriteReport:
-    """Tables, curves and films; takes METHOD-NAME for all jobs NAME of each method."""
+    """Write tables, curves and films; inputs: METHOD-NAME for all jobs NAME of each method."""
 
     layout: Layout
     methods: tuple[str, ...]
@@ -49,7 +49,7 @@ class WriteReport:
         return {"layout": self.layout.fingerprint, "methods": list(self.methods)}
 
     def run(self, context: JobContext) -> None:
-        """Put everything together."""
+        """Write the report, and its scores as JSON."""
         found = scores(context.inputs, self.methods)
         ships = layouts.ships(self.layout)
         layout = self.layout.name
@@ -84,7 +84,7 @@ class WriteReport:
             yield comparison
 
     def _films(self, context: JobContext, found: Records) -> Iterator[Block]:
-        """The first method's agent, and the last one's, with the most informative partners."""
+        """Agents of the first and the last method with the two most informative partners."""
         yield Heading("With the two most informative partners")
         for partner in most_informative_partners(found):
             for method in dict.fromkeys((self.methods[0], self.methods[-1])):
@@ -122,7 +122,7 @@ class WriteReport:
                 yield Paragraph(f"{method}: {_describe_filter(filtered)}")
 
     def _own_pools(self, context: JobContext) -> ResultTable:
-        """How strong the agents are with the partners they were trained with."""
+        """Returns of the agents with the partners that they were trained with."""
         rows = []
         for method in self.methods:
             own = _inputs_of(context.inputs, method)
@@ -141,7 +141,7 @@ class WriteReport:
 
 
 def _inputs_of(inputs: Mapping[str, Path], method: str) -> dict[str, Path]:
-    """The results of a method's jobs by their names."""
+    """The directories of a method's jobs, by name."""
     start = f"{method}-"
     return {
         name.removeprefix(start): path for name, path in inputs.items() if name.startswith(start)
@@ -169,7 +169,7 @@ def _describe_filter(filtered: Mapping[str, Any]) -> str:
 
 
 def _times(inputs: Mapping[str, Path]) -> ResultTable:
-    """The seconds of every job, each once, although methods may share it."""
+    """The seconds of every job; a job that methods share is listed once."""
     first_names: dict[Path, str] = {}
     for name, directory in inputs.items():
         first_names.setdefault(directory, name)
@@ -180,7 +180,7 @@ def _times(inputs: Mapping[str, Path]) -> ResultTable:
 
 
 def scores(inputs: Mapping[str, Path], methods: Sequence[str]) -> Records:
-    """The records of all methods."""
+    """The evaluation records of all methods."""
     parts = [records.read(inputs[f"{method}-evaluation"])[0] for method in methods]
     return records.joined(parts)
 
@@ -192,13 +192,13 @@ def score_table(found: Records, layout: Layout) -> ResultTable:
 
 
 def watch_command(layout: str, agents: Path, partner: str, program: str = "cochef") -> str:
-    """The command that shows the first agent of a run; an own layout is given by its file."""
+    """The command that shows a run's first agent; `layout` is a name or a file."""
     agent = str(agent_path(agents))
     return shlex.join([program, "watch", "--layout", layout, "--agents", agent, partner])
 
 
 def play_command(layout: str, agents: Path, program: str = "cochef") -> str:
-    """The command that lets somebody play with that agent in the browser."""
+    """The command to play with a run's first agent in the browser."""
     path = f"{agent_path(agents)}{storage.SUFFIX}"
     return shlex.join([program, "play", path, "--layouts", layout])
 
@@ -217,7 +217,7 @@ def most_informative_partners(found: Records) -> list[str]:
 
 
 def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
-    """Film an episode's first steps."""
+    """Write the first steps of an episode as a GIF."""
     agents = (load(str(agent), layout), load(partner, layout))
     moments = list(render.moments(record(layout, agents, jax.random.key(0), 1)))[: FILM_STEPS + 1]
     pictures = (
@@ -234,7 +234,7 @@ def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
 
 
 def _score_rows(found: Records) -> list[dict[str, Any]]:
-    """A row per agent, partner and seat, for programs."""
+    """A row per agent, partner and seat (None: both), as JSON."""
     rows = []
     for agent, partner, part in found.pairs():
         for seat in (None, 0, 1):

@@ -1,4 +1,4 @@
-"""Agents that ship with the package: of each method and layout the best one in training."""
+"""Choosing the agents that ship with the package: the best in training, by method and layout."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,9 +21,9 @@ from cochef.learning.writers import read_metrics
 def ship(
     layout: Layout, method: str, preset: str, seed: int, overrides: Overrides, root: Path
 ) -> Path:
-    """Copy the agent with the best return in training, and how it was evaluated; its new path.
+    """Copy the agent with the best return in training into the package; return its path.
 
-    The choice does not look at the evaluation.
+    The evaluation is copied along, but does not decide: else its figures would be too good.
     """
     if not layouts.ships(layout):
         raise InputError(f"{layout.name} does not ship; its agents cannot either")

@@ -1,4 +1,4 @@
-"""The stages of a method, each from files to files.
+"""The stages of a method; each makes files from files.
 
 population --> pool --> agents --> evaluation --> report (in results.py)
 """
@@ -94,7 +94,7 @@ class TrainPopulation:
 
 @dataclass(frozen=True)
 class BuildPool:
-    """Choose the policies that a method's agents are trained with; takes its populations."""
+    """Build the pool that a method's agents are trained with; inputs: the method's populations."""
 
     method: Method
     layout: Layout
@@ -108,13 +108,14 @@ class BuildPool:
     def config(self) -> Mapping[str, Any]:
         """All settings."""
         config = {"method": self.method.name, "layout": self.layout.fingerprint}
+        # A pool of skill levels alone depends on neither event counts nor the seed.
         if self.method.pool_sizes:
             sizes = {size.name: self.sizes[size.name] for size in self.method.pool_sizes}
             config |= {"sizes": sizes, "episodes": self.episodes, "seed": self.seed}
         return config
 
     def run(self, context: JobContext) -> None:
-        """Choose and copy."""
+        """Choose policies by the method's rule, and copy them."""
         populations = {
             name: pools.PopulationFiles(directory, self.layout, self.episodes, self.seed)
             for name, directory in context.inputs.items()
@@ -127,7 +128,7 @@ class BuildPool:
 
 @dataclass(frozen=True)
 class TrainAgents:
-    """The second stage: train agents that adapt to a pool; takes `pool`."""
+    """The second stage: train agents that adapt to a pool; input: `pool`."""
 
     layout: Layout
     stage: SecondStage
@@ -184,10 +185,10 @@ class TrainAgents:
         )
 
     def training_with(self, partners: int) -> TrainingConfig:
-        """The training settings with so many partners.
+        """The training settings with a pool of this size.
 
-        Stratified, there are as many kitchens for every partner, and at least as many in all as
-        the stage has.
+        For stratified sampling, the kitchens are rounded up to a multiple of the partners: then
+        all partners have equally many, and act by one batched product.
         """
         training = self.training
         if self.stage.sampling != Sampling.STRATIFIED.value:
@@ -195,7 +196,7 @@ class TrainAgents:
         return replace(training, kitchens=-(-training.kitchens // partners) * partners)
 
     def run(self, context: JobContext) -> None:
-        """Train, or resume training; also draw the returns with every partner."""
+        """Train, or resume training; also plot the returns with every partner."""
         files = pool.read(context.inputs["pool"], self.layout)
         trainer = self.trainer(files)
         names = [member.name for member in files.members]
@@ -216,12 +217,12 @@ class TrainAgents:
 
 @dataclass(frozen=True)
 class EvaluateAgents:
-    """Let agents play with partners that nobody was trained with; takes `agents`."""
+    """Evaluate agents with partners that nobody was trained with; input: `agents`."""
 
     method: str
     layout: Layout
     agents: int
-    """How many of them, from the first."""
+    """How many agents of the run are evaluated, from the first."""
     episodes: int
     seed: int
     kind: str = "evaluation"
@@ -242,16 +243,16 @@ class EvaluateAgents:
 
     def run(self, context: JobContext) -> None:
         """Play, and record every episode."""
-        directory = context.inputs["agents"] / runs.AGENTS
+        directory = context.inputs["agents"]
         agents = [
-            crossplay.Player(self.method, str(directory / f"{number:02}"), number)
+            crossplay.Player(self.method, str(agent_path(directory, number)), number)
             for number in range(self.agents)
         ]
         partners = crossplay.players(crossplay.unseen_partners(self.layout))
         found = crossplay.evaluate(
             self.layout, agents, partners, episodes=self.episodes, seed=self.seed
         )
-        # The directory of a run says nothing to a reader; method and number do.
+        # The manifest names agents by method and number, wherever the run's directory was.
         named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
         manifest = crossplay.manifest(
             self.layout, named, partners, self.episodes, self.seed, greedy=False
@@ -262,7 +263,7 @@ class EvaluateAgents:
 def _train(
     trainer: Trainer, run_config: Mapping[str, Any], title: str, context: JobContext
 ) -> None:
-    """Train in the job's directory, and draw the learning curves."""
+    """Train in the job's directory, and plot the learning curves."""
     runs.train(trainer, context.directory, run_config, context.writers, log=context.log)
     picture = context.directory / CURVES
     if not picture.exists():
@@ -287,5 +288,5 @@ def _by_label(weights: Mapping[Any, float]) -> dict[str, float]:
 
 
 def agent_path(directory: Path, number: int = 0) -> Path:
-    """The file of an agent in the directory of a run, without its ending."""
+    """The file of an agent in the directory of a run, without its suffix."""
     return directory / runs.AGENTS / f"{number:02}"

@@ -1,1 +1,1 @@
-"""How an agent improves."""
+"""Training: PPO of whole populations, behaviour cloning, and runs on disk."""

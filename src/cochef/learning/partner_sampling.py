@@ -156,7 +156,7 @@ class Pairing:
 
     partner: Int[Array, "members kitchens"]
     episodes: Int[Array, "members kitchens"]  # that have ended
-    from_start: Bool[Array, "members kitchens"]  # not so for staggered episodes at first
+    from_start: Bool[Array, "members kitchens"]  # False for those that reset staggered
     episode_return: Float[Array, "members kitchens"]  # so far
     return_sums: Float[Array, "members partners"]  # exponentially weighted, over episodes
     weights: Float[Array, "members partners"]  # sums of their weights
@@ -170,7 +170,7 @@ class Pairing:
 def begin(
     pool: PartnerPool, from_start: Bool[Array, " kitchens"], keys: Key[Array, " members"]
 ) -> tuple[Pairing, Int[Array, "members kitchens"]]:
-    """The first partners and the learner's seats; `from_start` is not so in staggered episodes."""
+    """The first partners and the learner's seats; `from_start` is False in staggered episodes."""
     members = keys.shape[0]
     kitchens = from_start.shape[0]
     no_returns = jnp.zeros((members, pool.size))
