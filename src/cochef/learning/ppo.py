@@ -140,6 +140,7 @@ def update(
 
     chunks = batch.actions.shape[1]
     minibatches = jax.vmap(lambda key: _minibatches(key, chunks, config))(keys)
+    # The first learner's, on each device: a joint loss that draws depends on how many there are.
     key_joint = jax.random.fold_in(keys[0], 1)
     steps = (
         jnp.moveaxis(minibatches, 1, 0),
@@ -244,7 +245,11 @@ def _apply_gradients(
     config: TrainingConfig,
 ) -> tuple[Network, optax.OptState, Float[Array, ""]]:
     """The network after a gradient step, the optimiser's state, and the gradient's norm."""
-    updates, opt_state = _optimizer(config).update(gradient, opt_state, network)  # pyright: ignore[reportArgumentType]
+    updates, opt_state = _optimizer(config).update(
+        gradient,  # pyright: ignore[reportArgumentType]
+        opt_state,
+        network,  # pyright: ignore[reportArgumentType]
+    )
 
     def apply(parameter: Array, change: Array) -> Array:
         return parameter - learning_rate * change
