@@ -111,7 +111,7 @@ class Collector:
         partner_carry: Any = ()
         if self.pool is not None:
             pairing, seat = partner_sampling.begin(self.pool, elapsed == 0, keys_seat)
-            partner_carry = partner_sampling.begin_carries(self.pool, keys, kitchens)
+            partner_carry = partner_sampling.begin_carries(self.pool, _fold_in(keys, 2), kitchens)
         elif isinstance(self.roles.second, CopyRole):
             partner_carry = actors.initial_carry(members, kitchens)
         players = Players(

@@ -6,6 +6,8 @@ from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError, shown
 from cochef.validation import number, positive_number, whole_number
 
+MAX_STEPS = 2**31 - 1  # compiled programs count steps in 32 bits
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -69,10 +71,12 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
         for name in ("kitchens", "rollout_steps", "total_steps", "epochs", "minibatches", "chunk"):
-            whole_number(getattr(self, name), name, 1)
+            whole_number(getattr(self, name), name, 1, MAX_STEPS)
         whole_number(self.snapshots, "snapshots", 2)
         for name in ("adam_epsilon", "max_grad_norm", "clip", "value_clip", "huber_delta"):
             positive_number(getattr(self, name), name)
+        for name in ("weight_decay", "value_weight"):
+            number(getattr(self, name), name, 0)
         for name in ("discount", "gae_lambda", "value_norm_decay"):
             number(getattr(self, name), name, 0, 1)
         if not 0 <= self.random_starts < 1:

@@ -18,6 +18,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents.networks import Network
+from cochef.errors import InputError
 from cochef.learning import axes
 from cochef.learning.collect import Collector, Kitchens, Rollout
 from cochef.learning.config import Schedule, TrainingConfig
@@ -103,6 +104,15 @@ class Trainer:
     weights: RewardWeights
     key: Key[Array, ""]
     pool: PartnerPool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would be computed wrongly."""
+        joint = self.algorithm.intrinsic_reward or self.algorithm.auxiliary_loss
+        if joint and self.config.network.recurrent:
+            raise InputError(
+                f"recurrent is {self.config.network.recurrent} in a population whose members meet; "
+                "it takes 0: their policies are compared step by step, without a carry"
+            )
 
     @property
     def members(self) -> int:
