@@ -1,4 +1,4 @@
-"""From nothing to a report, in the smallest kitchen with the smallest settings."""
+"""From nothing to a report, in the smallest layout with the smallest settings."""
 
 import json
 import signal
@@ -13,17 +13,18 @@ import pytest
 from cochef.agents import pool
 from cochef.errors import InputError
 from cochef.experiments import pipeline
-from cochef.experiments.jobs import BEGUN, DONE, Store, in_order
+from cochef.experiments.jobs import BEGUN, DONE, JobStore, in_order
 from cochef.experiments.pools import Filter, read_filter
-from cochef.experiments.presets import Changes
+from cochef.experiments.presets import PRESETS, Overrides
 from cochef.experiments.shipping import ship
 from cochef.kitchen import layouts
 from cochef.learning import runs
-from tests.learning.small_runs import KITCHEN, bits
+from cochef.learning.writers import read_metrics
+from cochef.methods.parts.pools import LEVELS
+from tests.learning.small_runs import bits
+from tests.narrow_layout import NARROW
 
 COMMAND = ["--method", "hsp", "fcp", "--preset", "smoke"]
-
-
 PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
 
 
@@ -33,100 +34,119 @@ def apart(*words):
 
 
 @pytest.fixture(scope="module")
-def kitchen(tmp_path_factory):
-    path = tmp_path_factory.mktemp("kitchen") / "narrow.toml"
-    path.write_text(KITCHEN)
+def narrow(tmp_path_factory):
+    path = tmp_path_factory.mktemp("layout") / "narrow.toml"
+    path.write_text(NARROW)
     return path
 
 
 @pytest.fixture(scope="module")
-def finished(kitchen, tmp_path_factory):
+def finished(narrow, tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
-    done = apart("run", "--layout", kitchen, *COMMAND, "--out", root)
+    done = apart("run", "--layout", narrow, *COMMAND, "--out", root)
     assert done.returncode == 0, done.stderr
     return root, done.stdout
 
 
-def goal(kitchen):
-    return pipeline.jobs(layouts.get(str(kitchen)), ("hsp", "fcp"), "smoke")
+def goal(narrow):
+    return pipeline.report_job(layouts.get(str(narrow)), ("hsp", "fcp"), "smoke")
 
 
-def directories(root, kitchen):
-    store = Store(root)
-    return {name: store.directory(job) for name, job in goal(kitchen).needs.items()} | {
-        "report": store.directory(goal(kitchen))
-    }
+def directories(root, narrow):
+    """Where the report and its inputs are."""
+    store = JobStore(root)
+    job = goal(narrow)
+    return store.inputs(job) | {"report": store.directory(job)}
 
 
 def test_the_run_ends_with_the_table_the_report_and_how_to_watch(finished):
-    _, told = finished
-    assert "hsp" in told and "fcp" in told and "script:delivery" in told
-    assert "report.html" in told and "watch --layout" in told and "play " in told
+    _, printed = finished
+    for part in ("hsp", "fcp", "script:delivery", "report.html", "watch --layout", "play "):
+        assert part in printed
 
 
-def test_the_report_has_tables_curves_and_films_that_exist(finished, kitchen):
-    report = directories(finished[0], kitchen)["report"]
-    page, document = (report / "report.html").read_text(), (report / "report.md").read_text()
+def test_the_report_has_tables_curves_and_films_that_exist(finished, narrow):
+    report = directories(finished[0], narrow)["report"]
+    page = (report / "report.html").read_text()
+    document = (report / "report.md").read_text()
     pictures = [part.split('"')[0] for part in page.split('<img src="')[1:]]
     assert sum(name.endswith(".gif") for name in pictures) == 4
     for name in pictures:
-        assert (report / name).stat().st_size > 0 and name in document
+        assert (report / name).stat().st_size > 0
+        assert name in document
     rows = json.loads((report / "tables.json").read_text())
-    assert {(row["agent"], row["seat"]) for row in rows} == {(a, s) for a in ("hsp", "fcp") for s in (None, 0, 1)}
-    assert f"--layout {report / 'kitchen.toml'}" in document  # a kitchen of one's own, as it was
-    assert layouts.get(str(report / "kitchen.toml")).fingerprint == layouts.get(str(kitchen)).fingerprint
+    every = {(agent, seat) for agent in ("hsp", "fcp") for seat in (None, 0, 1)}
+    assert {(row["agent"], row["seat"]) for row in rows} == every
+    own = report / "layout.toml"  # a layout of one's own, as it was
+    assert f"--layout {own}" in document
+    assert layouts.get(str(own)).fingerprint == layouts.get(str(narrow)).fingerprint
 
 
-def test_the_pool_of_hsp_has_biased_policies_and_three_levels_of_mep(finished, kitchen):
-    files = pool.read(directories(finished[0], kitchen)["hsp-pool"], layouts.get(str(kitchen)))
-    assert [member.level for member in files.members] == ["final"] * 3 + ["init", "mid", "final"]
-    assert [member.hidden is not None for member in files.members] == [True] * 3 + [False] * 3
-    assert {member.method for member in files.members} == {"hsp", "mep"}
+def test_the_pool_of_hsp_has_biased_policies_and_three_levels_of_mep(finished, narrow):
+    made = directories(finished[0], narrow)["hsp-pool"]
+    members = pool.read(made, layouts.get(str(narrow))).members
+    assert [member.level for member in members] == ["final"] * 3 + ["init", "mid", "final"]
+    assert [member.hidden_reward is not None for member in members] == [True] * 3 + [False] * 3
+    assert [member.population for member in members] == ["biased"] * 3 + ["mep"] * 3
 
 
-def test_the_return_with_every_partner_is_logged(finished, kitchen):
-    lines = runs.metrics(directories(finished[0], kitchen)["hsp-agents"])
-    assert np.array([line["partners"] for line in lines]).shape == (8, 2, 6)
+def test_the_return_with_every_partner_is_logged(finished, narrow):
+    metrics = read_metrics(directories(finished[0], narrow)["hsp-agents"])
+    assert np.array([line["partner_returns"] for line in metrics]).shape == (8, 2, 6)
 
 
-def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(finished, kitchen):
+def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(finished, narrow):
     root, _ = finished
     before = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
-    done = apart("run", "--layout", kitchen, "--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
+    words = ("--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
+    done = apart("run", "--layout", narrow, *words)
     assert done.returncode == 0, done.stderr
     after = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
     assert {path: after[path] for path in before} == before
     new = {path.parent.name.rsplit("-", 1)[0] for path in after.keys() - before.keys()}
-    assert new == {"pool-mep-narrow", "agents-mep-narrow", "measured-mep-narrow", "report-hsp-fcp-mep-narrow"}
+    assert new == {
+        "pool-mep-narrow",
+        "agents-mep-narrow",
+        "evaluation-mep-narrow",
+        "report-hsp-fcp-mep-narrow",
+    }
 
 
 def test_status_shows_every_job(finished, cochef):
-    code, told = cochef("status", "--out", finished[0])
+    code, printed = cochef("status", "--out", finished[0])
     assert code == 0
-    assert told.count("done") == len(list(finished[0].glob("jobs/*")))
+    assert printed.count("done") == len(list(finished[0].glob("jobs/*")))
 
 
-def test_pools_are_listed_and_shown(finished, kitchen, tmp_path, cochef):
-    code, told = cochef("pool", "list", finished[0])
-    assert code == 0 and told.count("narrow") >= 2
-    made = directories(finished[0], kitchen)["hsp-pool"]
-    code, told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.png")
-    assert code == 0 and "biased-0" in told and "mep-00-init" in told
+def test_pools_are_listed_and_shown(finished, narrow, tmp_path, cochef):
+    code, printed = cochef("pool", "list", finished[0])
+    assert code == 0
+    assert printed.count("narrow") >= 2
+    made = directories(finished[0], narrow)["hsp-pool"]
+    show = ("pool", "show", made, "--layout", narrow, "--picture")
+    code, printed = cochef(*show, tmp_path / "pool.png")
+    assert code == 0
+    assert "biased-0" in printed
+    assert "mep-00-init" in printed
     assert (tmp_path / "pool.png").stat().st_size > 0
-    code, told = cochef("pool", "show", made, "--layout", kitchen, "--picture", tmp_path / "pool.xyz")
-    assert code == 2 and "unknown ending" in told
+    code, printed = cochef(*show, tmp_path / "pool.xyz")
+    assert code == 2
+    assert "unknown ending" in printed
 
 
-def test_what_biased_policies_like_is_looked_up_in_a_kitchen_of_ones_own(finished, kitchen, cochef):
-    population = directories(finished[0], kitchen)["hsp-population"]
-    code, told = cochef("preferences", population, "--layout", kitchen, "--episodes", 2)
-    assert code == 0 and "narrow: 4 biased policies" in told
+def test_the_preferences_of_biased_policies_are_found_in_a_layout_of_ones_own(
+    finished, narrow, cochef
+):
+    population = directories(finished[0], narrow)["hsp-biased"]
+    code, printed = cochef("preferences", population, "--layout", narrow, "--episodes", 2)
+    assert code == 0
+    assert "narrow: 4 biased policies" in printed
 
 
-def test_a_kitchen_with_longer_episodes_than_the_one_that_ships_does_not_ship(tmp_path):
+def test_a_layout_with_longer_episodes_than_the_one_that_ships_does_not_ship(tmp_path):
     longer = replace(layouts.get("cramped_room"), horizon=500)
     with pytest.raises(InputError, match="cramped_room does not ship"):
-        ship(longer, "hsp", "smoke", 0, Changes(), tmp_path)
+        ship(longer, "hsp", "smoke", 0, Overrides(), tmp_path)
 
 
 def test_a_damaged_result_of_the_filter_is_named(tmp_path):
@@ -136,32 +156,32 @@ def test_a_damaged_result_of_the_filter_is_named(tmp_path):
             read_filter(tmp_path)
 
 
-def test_pools_are_merged(finished, kitchen, tmp_path, cochef):
-    both = [directories(finished[0], kitchen)[f"{method}-pool"] for method in ("hsp", "fcp")]
-    code, told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
-    assert code == 0, told
+def test_pools_are_merged(finished, narrow, tmp_path, cochef):
+    made = directories(finished[0], narrow)
+    merge = ("pool", "merge", tmp_path / "both", made["hsp-pool"], made["fcp-pool"])
+    code, printed = cochef(*merge, "--layout", narrow)
+    assert code == 0, printed
     assert len(pool.read_index(tmp_path / "both").members) == 12
-    code, told = cochef("pool", "merge", tmp_path / "both", *both, "--layout", kitchen)
-    assert code == 2 and "a pool already" in told
+    code, printed = cochef(*merge, "--layout", narrow)
+    assert code == 2
+    assert "a pool already" in printed
 
 
-def test_agents_are_trained_with_any_pool(finished, kitchen, tmp_path):
+def test_agents_are_trained_with_any_pool(finished, narrow, tmp_path):
     """With the pool of FCP, as in the run: the agents are the same."""
-    made = directories(finished[0], kitchen)
-    told = apart(
-        "pool", "train", made["fcp-pool"], "--layout", kitchen, "--preset", "smoke", "--out", tmp_path / "mine"
-    )
-    assert told.returncode == 0, told.stderr
-    assert bits(tmp_path / "mine" / runs.AGENTS / "00.safetensors") == bits(
-        made["fcp-agents"] / runs.AGENTS / "00.safetensors"
-    )
+    made = directories(finished[0], narrow)
+    words = ("--layout", narrow, "--preset", "smoke", "--out", tmp_path / "mine")
+    done = apart("pool", "train", made["fcp-pool"], *words)
+    assert done.returncode == 0, done.stderr
+    name = f"{runs.AGENTS}/00.safetensors"
+    assert bits(tmp_path / "mine" / name) == bits(made["fcp-agents"] / name)
 
 
-def test_only_measured_agents_of_kitchens_that_ship_are_shipped(kitchen, tmp_path):
+def test_only_evaluated_agents_of_layouts_that_ship_are_shipped(narrow, tmp_path):
     with pytest.raises(InputError, match="narrow does not ship"):
-        ship(layouts.get(str(kitchen)), "hsp", "smoke", 0, Changes(), tmp_path)
+        ship(layouts.get(str(narrow)), "hsp", "smoke", 0, Overrides(), tmp_path)
     with pytest.raises(InputError, match="not finished"):
-        ship(layouts.get("cramped_room"), "hsp", "smoke", 0, Changes(), tmp_path)
+        ship(layouts.get("cramped_room"), "hsp", "smoke", 0, Overrides(), tmp_path)
 
 
 def test_near_duplicates_are_counted():
@@ -171,74 +191,100 @@ def test_near_duplicates_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("methods", "preset", "changes", "complaint"),
+    ("methods", "preset", "overrides", "complaint"),
     [
         ((), "smoke", {}, "each once"),
         (("hsp", "hsp"), "smoke", {}, "each once"),
         (("xyz",), "smoke", {}, "xyz"),
         (("hsp",), "huge", {}, "unknown preset 'huge'"),
-        (("hsp",), "smoke", {"seeds": 0}, "seeds is 0"),
-        (("sp",), "smoke", {"seeds": 0}, "seeds is 0"),
+        (("hsp",), "smoke", {"agents": 0}, "agents is 0; it takes a whole number from 1"),
+        (("sp",), "smoke", {"agents": 0}, "agents is 0; it takes a whole number from 1"),
         (("hsp",), "smoke", {"sampling": "rare"}, "sampling is 'rare'"),
-        (("hsp",), "smoke", {"kept": 5}, "kept is 5; it takes a whole number from 1 to 4"),
+        (("hsp",), "smoke", {"kept": 5}, "kept is 5; of 4 biased it takes up to 4"),
+        (("hsp",), "smoke", {"kept": 0}, "kept is 0; it takes a whole number from 1"),
         (("hsp",), "smoke", {"mep": -1}, "mep is -1"),
-        (("hsp",), "smoke", {"mep": 3}, "3 policies of MEP for HSP's pool, of a population of 2"),
+        (("hsp",), "smoke", {"mep": 3}, "mep is 3; of 2 policies it takes up to 2"),
         (("hsp",), "smoke", {"pool": "no-filter", "kept": 1}, "kept is 1 with the pool no-filter"),
         (("hsp",), "smoke", {"pool": "no-mep", "mep": 1}, "mep is 1 with the pool no-mep"),
-        (("fcp",), "smoke", {"pool": "double", "policies": 5}, "policies is 5 with the pool double"),
+        (
+            ("fcp",),
+            "smoke",
+            {"pool": "double", "policies": 5},
+            "policies is 5 with the pool double",
+        ),
+        (("fcp",), "smoke", {"pool": "no-filter"}, "unknown pool 'no-filter'; known: double"),
+        (("fcp",), "smoke", {"kept": 2}, "kept is 2, which none of the methods has"),
+        (
+            ("mep",),
+            "smoke",
+            {"biased_shaping": "none"},
+            "biased_shaping is 'none', which none of the methods has",
+        ),
+        (
+            ("hsp",),
+            "smoke",
+            {"biased_shaping": "much"},
+            "biased_shaping is 'much'; allowed: none, annealed, constant",
+        ),
         (("fcp",), "smoke", {"policies": 0}, "policies is 0"),
         (("fcp",), "smoke", {"kitchens": 0}, "kitchens is 0"),
     ],
 )
-def test_bad_wishes_are_refused(methods, preset, changes, complaint):
+def test_what_cannot_be_run_is_refused(methods, preset, overrides, complaint):
+    layout = layouts.get("cramped_room")
     with pytest.raises(InputError, match=complaint):
-        pipeline.jobs(layouts.get("cramped_room"), methods, preset, changes=Changes(**changes))
+        pipeline.report_job(layout, methods, preset, overrides=Overrides(**overrides))
 
 
-def worker(kitchen, root):
-    words = ["run", "--layout", str(kitchen), *COMMAND, "--out", str(root)]
-    return subprocess.Popen([*PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+def worker(narrow, root):
+    words = ["run", "--layout", str(narrow), *COMMAND, "--out", str(root)]
+    return subprocess.Popen(
+        [*PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.long
-def test_killed_in_every_stage_it_goes_on_and_ends_with_the_same_agents(finished, kitchen, tmp_path):
-    """Each attempt is killed while another job of the graph is under way, a moment after it has begun."""
+def test_killed_in_every_stage_it_resumes_and_ends_with_the_same_agents(finished, narrow, tmp_path):
+    """Each attempt is killed a moment after another job of the graph has begun."""
     moments = np.random.default_rng(0)
-    store, killed = Store(tmp_path), set()
-    jobs = in_order([goal(kitchen)])
+    store = JobStore(tmp_path)
+    killed = set()
+    jobs = in_order([goal(narrow)])
     for _ in jobs:
-        process = worker(kitchen, tmp_path)
+        process = worker(narrow, tmp_path)
         while process.poll() is None and not under_way(store, jobs) - killed:
             time.sleep(0.01)
         time.sleep(moments.uniform(0.0, 0.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed |= under_way(store, jobs)
-    kinds = {job.task.kind for job in jobs}
-    assert {job.task.kind for job in jobs if job.address in killed} == kinds
-    print(f"\nkilled in {len(killed)} of {len(jobs)} jobs, of all kinds: {', '.join(sorted(kinds))}")
-    process = worker(kitchen, tmp_path)
+    kinds = {job.stage.kind for job in jobs}
+    assert {job.stage.kind for job in jobs if job.address in killed} == kinds
+    print(f"\nkilled in {len(killed)} of {len(jobs)} jobs, of all kinds: {sorted(kinds)}")
+    process = worker(narrow, tmp_path)
     complaint = process.communicate()[1]
     assert process.returncode == 0, complaint
+    undisturbed = directories(finished[0], narrow)
+    resumed = directories(tmp_path, narrow)
     for name in ("hsp-agents", "fcp-agents"):
-        whole, broken = (directories(root, kitchen)[name] for root in (finished[0], tmp_path))
-        for path in sorted((whole / runs.AGENTS).iterdir()):
-            assert bits(path) == bits(broken / runs.AGENTS / path.name)
-    one, other = (directories(root, kitchen)["hsp-measured"] / "episodes.csv" for root in (finished[0], tmp_path))
-    assert one.read_bytes() == other.read_bytes()
+        for path in sorted((undisturbed[name] / runs.AGENTS).iterdir()):
+            assert bits(path) == bits(resumed[name] / runs.AGENTS / path.name)
+    episodes = undisturbed["hsp-evaluation"] / "episodes.csv"
+    assert episodes.read_bytes() == (resumed["hsp-evaluation"] / "episodes.csv").read_bytes()
 
 
 def under_way(store, jobs):
     """The addresses of jobs that have begun and are not done."""
-    places = {job.address: store.directory(job) for job in jobs}
-    return {one for one, place in places.items() if (place / BEGUN).exists() and not (place / DONE).exists()}
+    begun = {job.address for job in jobs if (store.directory(job) / BEGUN).exists()}
+    done = {job.address for job in jobs if (store.directory(job) / DONE).exists()}
+    return begun - done
 
 
-def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, tmp_path):
-    first = worker(kitchen, tmp_path)
+def test_a_second_process_on_the_same_directory_leaves_the_first_alone(narrow, tmp_path):
+    first = worker(narrow, tmp_path)
     while first.poll() is None and not (tmp_path / "jobs").exists():
         time.sleep(0.05)
-    second = apart("run", "--layout", kitchen, *COMMAND, "--out", tmp_path)
+    second = apart("run", "--layout", narrow, *COMMAND, "--out", tmp_path)
     first.kill()
     first.communicate()
     assert second.returncode == 2
@@ -246,53 +292,79 @@ def test_a_second_process_on_the_same_directory_leaves_the_first_alone(kitchen, 
 
 
 @pytest.mark.parametrize(
-    ("changes", "method", "members", "kept", "mep"),
+    ("overrides", "method", "populations", "pool_sizes"),
     [
-        ({}, "hsp", 36, 18, 6),
-        ({"pool": "no-mep"}, "hsp", 36, None, 0),
-        ({"pool": "no-filter"}, "hsp", 36, None, 6),
-        ({"pool": "double"}, "fcp", 24, None, 0),
-        ({"pool": "double"}, "hsp", 36, 36, 12),
-        ({"kept": 12, "mep": 4}, "hsp", 36, 12, 4),
-        ({"policies": 5}, "mep", 5, None, 0),
+        ({}, "hsp", {"biased": 36, "mep": 12}, {"kept": 18, "mep": 6}),
+        ({"pool": "no-mep"}, "hsp", {"biased": 36}, {"kept": None, "mep": 0}),
+        ({"pool": "no-filter"}, "hsp", {"biased": 36, "mep": 12}, {"kept": None, "mep": 6}),
+        ({"pool": "double"}, "fcp", {"sp": 24}, {}),
+        ({"pool": "double"}, "hsp", {"biased": 36, "mep": 24}, {"kept": 36, "mep": 12}),
+        ({"kept": 12, "mep": 4}, "hsp", {"biased": 36, "mep": 12}, {"kept": 12, "mep": 4}),
+        ({"policies": 5}, "mep", {"mep": 5}, {}),
     ],
 )
-def test_pools_of_other_kinds_and_sizes(changes, method, members, kept, mep):
-    goal = pipeline.jobs(layouts.get("cramped_room"), (method,), changes=Changes(**changes))
-    build = goal.needs[f"{method}-pool"].task
-    assert goal.needs[f"{method}-population"].task.population.members == members
-    assert (build.keep, build.mep) == (kept, mep)
-    assert ("mep" in goal.needs[f"{method}-pool"].needs) == bool(mep)
+def test_pools_of_other_kinds_and_sizes(overrides, method, populations, pool_sizes):
+    layout = layouts.get("cramped_room")
+    inputs = pipeline.report_job(layout, (method,), overrides=Overrides(**overrides)).inputs
+    build = inputs[f"{method}-pool"]
+    assert {name: job.stage.members for name, job in build.inputs.items()} == populations
+    assert {name: build.stage.sizes[name] for name in pool_sizes} == pool_sizes
+    for name, job in build.inputs.items():
+        assert inputs[f"{method}-{name}"] is job
 
 
-@pytest.mark.parametrize(("pool", "partners"), [("paper", 36), ("no-filter", 54), ("double", 72)])
+@pytest.mark.parametrize(("pool", "partners"), [(None, 36), ("no-filter", 54), ("double", 72)])
 def test_kitchens_are_as_many_for_every_partner_of_any_pool(pool, partners):
-    goal = pipeline.jobs(layouts.get("cramped_room"), ("hsp",), changes=Changes(pool=pool))
-    training = goal.needs["hsp-agents"].task.adaptation.stage.training
-    assert training.kitchens % partners == 0 and 144 <= training.kitchens < 144 + partners
-    assert training.total == 8_000_000
+    layout = layouts.get("cramped_room")
+    inputs = pipeline.report_job(layout, ("hsp",), overrides=Overrides(pool=pool)).inputs
+    sizes = inputs["hsp-pool"].stage.sizes
+    kept = sizes["biased"] if sizes["kept"] is None else sizes["kept"]
+    assert kept + len(LEVELS) * sizes["mep"] == partners
+    training = inputs["hsp-agents"].stage.training_with(partners)
+    assert training.kitchens % partners == 0
+    assert 144 <= training.kitchens < 144 + partners
+    assert training.total_steps == 8_000_000
 
 
-def test_the_helping_reward_ends_as_the_kitchen_has_it():
+def test_shaping_ends_as_the_rewards_of_the_layout_say():
     ends = {}
     for name in ("distant_tomato", "cramped_room"):
-        stage = pipeline.jobs(layouts.get(name), ("fcp",)).needs["fcp-agents"].task.adaptation.stage
-        ends[name] = stage.training.shaping.end
+        stage = pipeline.report_job(layouts.get(name), ("fcp",)).inputs["fcp-agents"].stage
+        ends[name] = stage.training_with(36).shaping.end
     assert ends == {"distant_tomato": 0.5, "cramped_room": 0.0}
 
 
 def test_self_play_agents_are_those_of_fcps_population():
-    needs = pipeline.jobs(layouts.get("cramped_room"), ("sp", "fcp")).needs
-    assert needs["sp-agents"].address == needs["fcp-population"].address
+    inputs = pipeline.report_job(layouts.get("cramped_room"), ("sp", "fcp")).inputs
+    assert inputs["sp-agents"].address == inputs["fcp-sp"].address
 
 
-def test_a_kitchen_with_longer_episodes_and_other_helping_rewards_make_other_jobs():
+def test_a_layout_with_longer_episodes_and_other_shaping_make_other_jobs():
     layout = layouts.get("cramped_room")
-    plain = pipeline.jobs(layout, ("hsp",), "smoke")
-    longer = pipeline.jobs(replace(layout, horizon=500), ("hsp",), "smoke")
-    helped = pipeline.jobs(layout, ("hsp",), "smoke", changes=Changes(biased_shaping="constant"))
-    for other in (longer, helped):
-        for name in ("hsp-population", "hsp-pool", "hsp-agents", "hsp-measured"):
-            assert other.needs[name].address != plain.needs[name].address
-    assert helped.needs["hsp-mep"].address == plain.needs["hsp-mep"].address
-    assert helped.needs["hsp-population"].task.population.biased_shaping.value == "constant"
+    constant = Overrides(biased_shaping="constant")
+    plain = pipeline.report_job(layout, ("hsp",), "smoke").inputs
+    longer = pipeline.report_job(replace(layout, horizon=500), ("hsp",), "smoke").inputs
+    shaped = pipeline.report_job(layout, ("hsp",), "smoke", overrides=constant).inputs
+    for other in (longer, shaped):
+        for name in ("hsp-biased", "hsp-pool", "hsp-agents", "hsp-evaluation"):
+            assert other[name].address != plain[name].address
+    assert shaped["hsp-mep"].address == plain["hsp-mep"].address
+    assert shaped["hsp-biased"].stage.config["options"] == {"biased_shaping": "constant"}
+    assert plain["hsp-biased"].stage.config["options"] == {"biased_shaping": "none"}
+
+
+def test_the_name_of_a_preset_decides_nothing(monkeypatch):
+    layout = layouts.get("cramped_room")
+    monkeypatch.setitem(PRESETS, "other", PRESETS["smoke"])
+    smoke, other = (pipeline.report_job(layout, ("hsp",), name) for name in ("smoke", "other"))
+    assert smoke.address == other.address
+
+
+def test_a_raised_version_of_a_stage_makes_other_jobs_of_all_after_it():
+    plain = pipeline.report_job(layouts.get("cramped_room"), ("fcp",), "smoke").inputs
+    build = plain["fcp-pool"]
+    raised = replace(build, stage=replace(build.stage, version=build.stage.version + 1))
+    agents = replace(plain["fcp-agents"], inputs={"pool": raised})
+    assert raised.address != build.address
+    assert agents.address != plain["fcp-agents"].address
+    assert raised.inputs["sp"].address == build.inputs["sp"].address

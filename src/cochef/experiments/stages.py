@@ -228,6 +228,10 @@ class EvaluateAgents:
     kind: str = "evaluation"
     version: int = 2
 
+    def __post_init__(self) -> None:
+        """Refuse to evaluate nobody."""
+        whole_number(self.agents, "agents", 1)
+
     @property
     def config(self) -> Mapping[str, Any]:
         """All settings."""
