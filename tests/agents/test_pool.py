@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from cochef.agents import actor_critic, pool, storage
-from cochef.agents.network_config import NetworkConfig
+from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.agents.pool import Member
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
+from cochef.learning.partner_sampling import group_agents
 
 LAYOUT = layouts.get("cramped_room")
 SMALL = NetworkConfig(hidden=(4,))
@@ -45,16 +46,17 @@ def test_a_pool_is_read_as_it_was_written(made):
 
 
 def test_the_policies_of_a_pool_are_stacked_in_its_order(made):
-    stacked = made.networks()
+    (group,) = group_agents(made.agents(), ObservationKind.COMPACT)
     for number, one in enumerate(made.members):
         own = made.load(one).network
-        assert np.array_equal(stacked.layers[0].weight[number], own.layers[0].weight)
+        assert np.array_equal(group.networks.layers[0].weight[number], own.layers[0].weight)
 
 
 def test_pools_are_merged_and_names_stay_different(made, tmp_path):
     both = pool.merge(tmp_path / "both", [made, made])
     assert [one.name for one in both.members][:4] == ["mep-00", "mep-01", "mep-02", "mep-00-2"]
-    assert pool.read(tmp_path / "both").networks().head.bias.shape[0] == 6
+    (group,) = group_agents(pool.read(tmp_path / "both").agents(), ObservationKind.COMPACT)
+    assert group.size == 6
 
 
 def test_pools_of_different_layouts_are_not_merged(made, tmp_path):
@@ -66,14 +68,14 @@ def test_pools_of_different_layouts_are_not_merged(made, tmp_path):
         pool.merge(tmp_path / "both", [made, other])
 
 
-def test_policies_of_another_form_cannot_be_stacked(tmp_path):
+def test_policies_of_another_form_are_a_group_of_their_own(tmp_path):
     entries = [
         (member("a"), policy(tmp_path / "a", 0)),
         (member("b"), policy(tmp_path / "b", 0, NetworkConfig())),
     ]
     files = pool.write(tmp_path / "pool", LAYOUT, entries)
-    with pytest.raises(InputError, match="another form than that of a"):
-        files.networks()
+    groups = group_agents(files.agents(), ObservationKind.COMPACT)
+    assert [group.size for group in groups] == [1, 1]
 
 
 def test_nobody_or_the_same_name_twice_makes_no_pool(tmp_path):
@@ -89,7 +91,7 @@ def test_a_policy_that_was_exchanged_is_found_out(made, tmp_path):
     policy(other, 77)
     made.path(made.members[1]).write_bytes(other.read_bytes())
     with pytest.raises(InputError, match=r"not the file that pool\.json lists"):
-        made.networks()
+        made.agents()
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import jax
-import jax.numpy as jnp
 
 from cochef import validation
 from cochef.agents import storage
 from cochef.agents.actor_critic import KIND, TrainedAgent, build
-from cochef.agents.networks import Network
 from cochef.agents.storage import StoredAgent
 from cochef.errors import InputError, shown
 from cochef.files import claim_directory, read_limited, write_whole
@@ -84,23 +79,9 @@ class PoolFiles:
         """Load a policy as an agent."""
         return build(*self.read(member), self.layout, self.path(member), greedy=False)
 
-    def networks(self) -> Network:
-        """All policies as one network, with the policies as the first axis of its arrays."""
-        agents = [self.load(member) for member in self.members]
-        form = _form(agents[0])
-        for member, agent in zip(self.members, agents, strict=True):
-            if _form(agent) != form:
-                raise InputError(
-                    f"{self.path(member)}: a network of another form than that of "
-                    f"{self.members[0].name}; the policies of a pool that is trained with "
-                    "have the same"
-                )
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(agent.network for agent in agents))
-
-
-def _form(agent: TrainedAgent) -> Any:  # noqa: ANN401
-    """Two policies can be stacked if this is equal."""
-    return agent.observation, jax.tree.map(jnp.shape, agent)
+    def agents(self) -> list[TrainedAgent]:
+        """Load all policies, in the order of the members."""
+        return [self.load(member) for member in self.members]
 
 
 def write(

@@ -169,9 +169,8 @@ class TrainAgents:
 
     def trainer(self, files: PoolFiles) -> Trainer:
         """The agents, ready to learn with a pool."""
-        partners = [files.load(member) for member in files.members]
         partner_pool = PartnerPool(
-            group_agents(partners, self.stage.training.network.observation),
+            group_agents(files.agents(), self.stage.training.network.observation),
             Sampling(self.stage.sampling),
             PartnerIdentity(self.stage.identity),
         )
