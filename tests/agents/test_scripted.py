@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.scripted import SCRIPTS, names_for, script
+from cochef.agents.scripted import SCRIPTS, Script, ScriptTask, names_for, script
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.kitchen.constants import Action, Cooking
+from cochef.kitchen.constants import Action, Cooking, Item, Tile
 from cochef.kitchen.text import from_json
 from cochef.randomness import fast
 
@@ -232,3 +232,22 @@ def test_the_seat_does_not_matter():
         assert_chances(
             draws("onion_placement", ROOM, state, seat=seat)[:, 0], {INTERACT: 1 / 2, E: 1 / 2}
         )
+
+
+@pytest.mark.parametrize(
+    ("tasks", "complaint"),
+    [
+        ((ScriptTask(Item.ONION, Tile.SERVING, from_counters=False),), "a task goes to pots or"),
+        ((), "0 tasks; a script has one, or two"),
+        (
+            (
+                ScriptTask(Item.ONION, Tile.COUNTER, from_counters=False),
+                ScriptTask(Item.DISH, Tile.COUNTER, from_counters=False),
+            ),
+            "first one that fills pots, then one that delivers",
+        ),
+    ],
+)
+def test_a_script_that_would_not_do_what_it_says_is_refused(tasks, complaint):
+    with pytest.raises(InputError, match=complaint):
+        Script("odd", "does something odd", tasks)

@@ -59,6 +59,18 @@ class Script:
     tasks: tuple[ScriptTask, ...]
     layouts: tuple[str, ...] = ()  # where it makes sense; empty: wherever its items are
 
+    def __post_init__(self) -> None:
+        """Refuse what a scripted agent would not do as it is said."""
+        for task in self.tasks:
+            if task.to not in (Tile.POT, Tile.COUNTER):
+                raise InputError(f"{self.name}: to {task.to}; a task goes to pots or counters")
+        targets = [(task.item is not Item.DISH, task.to) for task in self.tasks]
+        if len(targets) != 1 and targets != [(True, Tile.POT), (False, Tile.POT)]:
+            raise InputError(
+                f"{self.name}: {len(targets)} tasks; a script has one, or two: "
+                "first one that fills pots, then one that delivers"
+            )
+
 
 _ONION_TO_POT = ScriptTask(Item.ONION, Tile.POT, from_counters=True)
 _TOMATO_TO_POT = ScriptTask(Item.TOMATO, Tile.POT, from_counters=True)

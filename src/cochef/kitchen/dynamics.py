@@ -44,9 +44,17 @@ def interact(layout: Layout, state: State, actions: Int[Array, "2"]) -> tuple[St
     events, rewards = [], []
     for seat in range(SEATS):
         state, flags, reward = _use(layout, state, seat, fronts[seat], dishes_needed)
-        events.append(jnp.stack([flags[event] for event in Event]))
+        events.append(_stacked(flags))
         rewards.append(reward)
     return state, Outcome(jnp.stack(events), jnp.stack(rewards))
+
+
+def _stacked(flags: EventFlags) -> Bool[Array, " events"]:
+    """The flags in the order of the events."""
+    missing = [event.name for event in Event if event not in flags]
+    if missing:
+        raise NotImplementedError(f"{missing[0]} is not emitted by interaction.py or dynamics.py")
+    return jnp.stack([flags[event] for event in Event])
 
 
 def _use(
