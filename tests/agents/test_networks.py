@@ -1,5 +1,7 @@
 """Networks on both kinds of observations, with and without a recurrent layer."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,8 +9,17 @@ import numpy as np
 import pytest
 
 from cochef.agents.actor_critic import ACTION_SCALE, actor, observation_spec, observe
-from cochef.agents.network_config import NetworkConfig, ObservationKind
-from cochef.agents.networks import Network, ObservationSpec, orthogonal
+from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
+from cochef.agents.networks import (
+    MinGru,
+    Network,
+    ObservationSpec,
+    ValueHead,
+    inherit,
+    linear_recurrence,
+    orthogonal,
+)
+from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.observation import PLANES
@@ -22,6 +33,34 @@ SMALL = {
         ObservationKind.GRID, channels=(4, 3), hidden=(8,), layer_norm=True, recurrent=5
     ),
 }
+# With layers of different widths on both sides of a minGRU.
+MINGRU = NetworkConfig(hidden=(8, 6, 7), recurrent=6, recurrent_kind=RecurrentKind.MINGRU)
+RECURRENT = {
+    "GRU": SMALL[ObservationKind.COMPACT],
+    "GRU on a grid": SMALL[ObservationKind.GRID],
+    "minGRU": MINGRU,
+    "minGRU on a grid": replace(
+        SMALL[ObservationKind.GRID], recurrent=8, recurrent_kind=RecurrentKind.MINGRU
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=RECURRENT)
+def recurrent(request):
+    """The config of a recurrent network, and an actor that makes use of its carry."""
+    config = RECURRENT[request.param]
+    network = actor(
+        config, observation_spec(LAYOUT, config.observation), len(Action), jax.random.key(1)
+    )
+    return config, with_gain(network, 1.0)
+
+
+def with_gain(network, gain):
+    """The network with another gain of its minGRU's carry, if it has one."""
+    if not isinstance(network.recurrent, MinGru):
+        return network
+    gains = jnp.full_like(network.recurrent.gain, gain)
+    return eqx.tree_at(lambda network: network.recurrent.gain, network, gains)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +76,9 @@ def observations(kind, states):
     return observed.reshape(TIME, ROWS, *observed.shape[1:])
 
 
-@pytest.mark.parametrize("kind", ObservationKind)
-def test_unrolling_is_stepping_with_a_carry_of_zero_at_every_episode_start(kind, states):
-    network = actor(SMALL[kind], observation_spec(LAYOUT, kind), len(Action), jax.random.key(1))
-    observed = observations(kind, states)
+def test_unrolling_is_stepping_with_a_carry_of_zero_at_every_episode_start(recurrent, states):
+    config, network = recurrent
+    observed = observations(config.observation, states)
     episode_start = jax.random.bernoulli(jax.random.key(2), 0.3, (TIME, ROWS))
     carry = first = jax.random.normal(jax.random.key(3), (ROWS, network.carry_width))
     outputs, before = network.unroll(observed, episode_start, first)
@@ -54,13 +92,10 @@ def test_unrolling_is_stepping_with_a_carry_of_zero_at_every_episode_start(kind,
     )
 
 
-def test_gradients_through_the_carry_are_those_of_stepping(states):
-    network = actor(
-        SMALL[ObservationKind.COMPACT],
-        observation_spec(LAYOUT, ObservationKind.COMPACT),
-        len(Action),
-        jax.random.key(1),
-    )
+@pytest.mark.parametrize("kind", ["GRU", "minGRU"])
+def test_gradients_through_the_carry_are_those_of_stepping(kind, states):
+    spec = observation_spec(LAYOUT, ObservationKind.COMPACT)
+    network = with_gain(actor(RECURRENT[kind], spec, len(Action), jax.random.key(1)), 0.5)
     network = jax.tree.map(
         lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.key(5), leaf.shape), network
     )
@@ -86,6 +121,131 @@ def test_gradients_through_the_carry_are_those_of_stepping(states):
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         assert np.abs(other).max() > 1e-3
         assert np.allclose(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_the_gradient_of_a_linear_recurrence_is_that_of_a_plain_scan():
+    keys = jax.random.split(jax.random.key(10), 4)
+    keep, new, weights = (jax.random.normal(key, (TIME, ROWS, 4)) for key in keys[:3])
+    keep = keep.at[3].set(0.0)  # as at an episode's start
+    first = jax.random.normal(keys[3], (ROWS, 4))
+
+    def plain(keep, new, first):
+        def step(carry, now):
+            carry = now[0] * carry + now[1]
+            return carry, carry
+
+        return jax.lax.scan(step, first, (keep, new))[1]
+
+    def gradients(recurrence):
+        def total(*arguments):
+            return (weights * recurrence(*arguments)).sum()
+
+        return jax.grad(total, argnums=(0, 1, 2))(keep, new, first)
+
+    found = linear_recurrence(keep, new, first)
+    assert np.allclose(found, plain(keep, new, first), atol=1e-6)
+    for one, other in zip(gradients(linear_recurrence), gradients(plain), strict=True):
+        assert np.abs(other).max() > 0.1
+        assert np.allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_nothing_from_before_an_episodes_start_is_carried_into_it(recurrent, states):
+    config, network = recurrent
+    observed = observations(config.observation, states)
+    start = 3
+    episode_start = jnp.zeros((TIME, ROWS), bool).at[start].set(True)
+    others = observed.at[:start].set(observed[-start:])
+    carries = jax.random.normal(jax.random.key(3), (2, ROWS, network.carry_width))
+    one, before = network.unroll(observed, episode_start, carries[0])
+    other, _ = network.unroll(others, episode_start, carries[1])
+    assert np.array_equal(one[start:], other[start:])
+    assert not np.allclose(one[:start], other[:start], atol=1e-4)
+    assert (before[start] == 0).all()
+    assert (before[start + 1] != 0).any()
+
+
+def test_a_mingru_stands_beside_the_last_dense_layer_but_one_and_is_as_wide():
+    assert MINGRU.recurrent_after == 1
+    one_layer = NetworkConfig(hidden=(8,), recurrent=8, recurrent_kind=RecurrentKind.MINGRU)
+    assert one_layer.recurrent_after == 0
+    with pytest.raises(InputError, match="recurrent is 5 beside a layer of 8; a minGRU is as wide"):
+        NetworkConfig(hidden=(8, 5), recurrent=5, recurrent_kind=RecurrentKind.MINGRU)
+
+
+def test_the_gates_of_a_mingru_see_the_input_alone():
+    layer = MinGru(6, jax.random.key(11))
+    signal = jax.random.normal(jax.random.key(12), (6,))
+    carries = jax.random.normal(jax.random.key(13), (3, 6))
+    after = jnp.stack([layer(signal, carry)[1] for carry in carries])
+    keep = jax.nn.sigmoid(layer.from_input(signal)[:6])
+    # By the same gates, whatever is carried: differences between carries shrink by what is kept.
+    assert np.allclose(after[1:] - after[0], keep * (carries[1:] - carries[0]), atol=1e-5)
+
+
+def parent_of(config, seed=20):
+    """A feed-forward actor with the same layers, which has opinions; and who begins as it."""
+    spec = observation_spec(LAYOUT, config.observation)
+    parent = actor(replace(config, recurrent=0), spec, len(Action), jax.random.key(seed))
+    louder = eqx.tree_at(lambda network: network.head.weight, parent, 300 * parent.head.weight)
+    return louder, actor(config, spec, len(Action), jax.random.key(seed + 1))
+
+
+def policies(network, observed):
+    episode_start = jnp.zeros(observed.shape[:2], bool).at[0].set(True)
+    logits, _ = network.unroll(observed, episode_start, network.initial_carry(ROWS))
+    return jax.nn.softmax(logits)
+
+
+@pytest.mark.parametrize("kind", ["minGRU", "minGRU on a grid"])
+def test_a_network_with_a_mingru_that_inherits_acts_nearly_as_its_parent(kind, states):
+    config = RECURRENT[kind]
+    parent, fresh = parent_of(config)
+    observed = observations(config.observation, states)
+    wanted = policies(parent, observed)
+    assert np.abs(policies(fresh, observed) - wanted).max() > 0.2
+    child = inherit(fresh, parent)
+    distance = np.abs(policies(child, observed) - wanted)
+    assert 0 < distance.max() < 0.02
+    assert np.abs(policies(with_gain(child, 1.0), observed) - wanted).max() > 0.05
+
+
+def test_a_feed_forward_network_that_inherits_is_its_parent(states):
+    config = NetworkConfig(hidden=(8, 8))
+    parent, fresh = parent_of(config)
+    assert eqx.tree_equal(inherit(fresh, parent), parent)
+
+
+@pytest.mark.parametrize("kind", ["GRU", "minGRU on a grid"])
+def test_a_critic_inherits_layers_and_keeps_its_head_and_what_its_parent_does_not_see(kind):
+    config = RECURRENT[kind]
+    parent, _ = parent_of(config)
+    spec = observation_spec(LAYOUT, config.observation)
+    critic = Network(config, spec, 1, 1.0, jax.random.key(22), identities=3)
+    child = inherit(critic, parent)
+
+    def first(network):
+        return network.convolutions[0].kernel if network.convolutions else network.layers[0].weight
+
+    seen = first(parent).shape[-2]
+    assert first(child).shape == first(critic).shape
+    assert first(critic).shape[-2] >= seen + 3
+    assert np.array_equal(first(child)[..., :seen, :], first(parent))
+    assert np.array_equal(first(child)[..., seen:, :], first(critic)[..., seen:, :])
+    assert np.array_equal(child.layers[-1].bias, parent.layers[-1].bias)
+    assert eqx.tree_equal((child.head, child.recurrent), (critic.head, critic.recurrent))
+
+
+def test_a_value_head_gets_features_and_identity():
+    head = ValueHead(5, 2, jax.random.key(30))
+    features = jax.random.normal(jax.random.key(31), (4, 3, 5))
+    identities = jnp.broadcast_to(jnp.array([1.0, 0.0]), (4, 3, 2))
+    values = head(features, identities)
+    assert values.shape == (4, 3, 1)
+    both = jnp.concatenate([features, identities], axis=-1)
+    assert np.allclose(values, head.head(jax.nn.relu(head.layer(both))), atol=1e-5)
+    assert not np.allclose(values, head(features, identities[..., ::-1]), atol=1e-3)
+    assert not np.allclose(values, head(features[::-1], identities), atol=1e-3)
+    assert head.initial_carry(4, 3).shape == (4, 3, 0)
 
 
 @pytest.mark.parametrize("kind", ObservationKind)

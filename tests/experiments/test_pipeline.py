@@ -168,13 +168,24 @@ def test_pools_are_merged(finished, narrow, tmp_path, cochef):
 
 
 def test_agents_are_trained_with_any_pool(finished, narrow, tmp_path):
-    """With the pool of FCP, as in the run: the agents are the same."""
+    """With the pool of FCP, and from its policies, as in the run: the agents are the same."""
     made = directories(finished[0], narrow)
     words = ("--layout", narrow, "--preset", "smoke", "--out", tmp_path / "mine")
-    done = apart("pool", "train", made["fcp-pool"], *words)
+    done = apart("pool", "train", made["fcp-pool"], "--parents", made["fcp-sp"], *words)
     assert done.returncode == 0, done.stderr
     name = f"{runs.AGENTS}/00.safetensors"
     assert bits(tmp_path / "mine" / name) == bits(made["fcp-agents"] / name)
+
+
+def test_agents_begin_only_as_policies_of_their_own_shape(finished, narrow, tmp_path, cochef):
+    made = directories(finished[0], narrow)
+    words = ("--layout", narrow, "--preset", "quick", "--out", tmp_path / "mine")
+    code, printed = cochef("pool", "train", made["fcp-pool"], "--parents", made["fcp-sp"], *words)
+    assert code == 2
+    assert "nobody can begin as its policies" in printed
+    code, printed = cochef("pool", "train", made["fcp-pool"], "--parents", tmp_path, *words)
+    assert code == 2
+    assert "config.json" in printed
 
 
 def test_only_evaluated_agents_of_layouts_that_ship_are_shipped(narrow, tmp_path):
@@ -322,8 +333,8 @@ def test_kitchens_are_as_many_for_every_partner_of_any_pool(pool, partners):
     assert kept + len(LEVELS) * sizes["mep"] == partners
     training = inputs["hsp-agents"].stage.training_with(partners)
     assert training.kitchens % partners == 0
-    assert 144 <= training.kitchens < 144 + partners
-    assert training.total_steps == 8_000_000
+    assert 72 <= training.kitchens < 72 + partners
+    assert training.total_steps == 2_000_000
 
 
 def test_shaping_ends_as_the_rewards_of_the_layout_say():
@@ -332,6 +343,53 @@ def test_shaping_ends_as_the_rewards_of_the_layout_say():
         stage = pipeline.report_job(layouts.get(name), ("fcp",)).inputs["fcp-agents"].stage
         ends[name] = stage.training_with(36).shaping.end
     assert ends == {"distant_tomato": 0.5, "cramped_room": 0.0}
+
+
+@pytest.mark.parametrize("method", ["fcp", "mep", "trajdiv"])
+def test_agents_begin_as_the_policies_of_their_methods_own_population(method):
+    inputs = pipeline.report_job(layouts.get("cramped_room"), (method,)).inputs
+    parents = inputs[f"{method}-agents"].inputs["parents"]
+    population = inputs[f"{method}-pool"].inputs
+    assert [parents.address] == [job.address for job in population.values()]
+    assert not parents.inputs
+
+
+@pytest.mark.parametrize("pool", [None, "no-mep"])
+def test_agents_and_pairs_of_hsp_begin_as_policies_of_mep(pool):
+    layout = layouts.get("cramped_room")
+    inputs = pipeline.report_job(layout, ("hsp",), overrides=Overrides(pool=pool)).inputs
+    mep = pipeline.report_job(layout, ("mep",)).inputs["mep-mep"]
+    for name in ("hsp-agents", "hsp-biased"):
+        assert inputs[name].inputs["parents"].address == mep.address
+    assert inputs["hsp-mep"].address == mep.address
+
+
+def test_pairs_that_begin_as_policies_learn_for_fewer_steps():
+    layout = layouts.get("cramped_room")
+    inputs = pipeline.report_job(layout, ("hsp",)).inputs
+    scratch = pipeline.report_job(layout, ("hsp",), overrides=Overrides(begin="scratch")).inputs
+    assert inputs["hsp-mep"].stage.training.total_steps == 1_000_000
+    assert inputs["hsp-biased"].stage.training.total_steps == 400_000
+    assert scratch["hsp-biased"].stage.training.total_steps == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("preset", "begin", "transfers"),
+    [
+        ("smoke", None, True),
+        ("quick", None, True),
+        ("laptop", None, True),
+        ("paper", None, False),
+        ("laptop", "scratch", False),
+        ("paper", "transfer", True),
+    ],
+)
+def test_presets_but_the_papers_transfer_unless_told_otherwise(preset, begin, transfers):
+    overrides = Overrides(begin=begin)
+    layout = layouts.get("cramped_room")
+    inputs = pipeline.report_job(layout, ("hsp",), preset, overrides=overrides).inputs
+    for name in ("hsp-agents", "hsp-biased"):
+        assert ("parents" in inputs[name].inputs) == transfers
 
 
 def test_self_play_agents_are_those_of_fcps_population():
@@ -364,7 +422,8 @@ def test_a_raised_version_of_a_stage_makes_other_jobs_of_all_after_it():
     plain = pipeline.report_job(layouts.get("cramped_room"), ("fcp",), "smoke").inputs
     build = plain["fcp-pool"]
     raised = replace(build, stage=replace(build.stage, version=build.stage.version + 1))
-    agents = replace(plain["fcp-agents"], inputs={"pool": raised})
+    inputs = plain["fcp-agents"].inputs
+    agents = replace(plain["fcp-agents"], inputs={**inputs, "pool": raised})
     assert raised.address != build.address
     assert agents.address != plain["fcp-agents"].address
     assert raised.inputs["sp"].address == build.inputs["sp"].address

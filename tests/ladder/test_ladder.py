@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.network_config import NetworkConfig
+from cochef.agents.network_config import NetworkConfig, RecurrentKind
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.roles import TWO_LEARNERS
 from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
@@ -35,6 +35,11 @@ NETWORKS = {
     "feed-forward": NetworkConfig(hidden=(16,)),
     "recurrent": NetworkConfig(hidden=(16,), recurrent=16),
 }
+# The presets' kind of network climbs two rungs.
+MINGRU = NetworkConfig(
+    hidden=(16, 16), recurrent=16, recurrent_kind=RecurrentKind.MINGRU, shared_trunk=True
+)
+MINGRU_MEMBERS = (Rung.MATCH, *[Rung.MEMORY] * 7)
 
 
 def train(config, algorithm, weights, iterations):
@@ -143,6 +148,25 @@ def test_only_a_recurrent_learner_remembers_a_bit(climbed, kind):
         ).mean() >= 0.75  # now and then one never stops guessing
     else:
         assert (np.abs(remembered - 0.5) < 0.15).all()
+
+
+@pytest.fixture(scope="module")
+def climbed_by_mingru():
+    """How often an episode has what its learner is rewarded for: [members, seats]."""
+    members = jnp.array(MINGRU_MEMBERS)
+    one_hot = jnp.eye(len(Rung))[members]
+    events = jnp.broadcast_to(one_hot[:, None], (len(members), 2, len(Rung)))
+    weights = RewardWeights(events, jnp.zeros(events.shape[:2]), jnp.zeros_like(events))
+    _, metrics = train(replace(CONFIG, network=MINGRU), Algorithm(), weights, 120)
+    return np.stack([times(metrics, rung, number) for number, rung in enumerate(MINGRU_MEMBERS)])
+
+
+def test_a_mingru_with_a_shared_trunk_does_what_the_observation_asks(climbed_by_mingru):
+    assert (climbed_by_mingru[0] > 0.95 * LADDER.horizon).all()
+
+
+def test_a_mingru_with_a_shared_trunk_remembers_a_bit(climbed_by_mingru):
+    assert (climbed_by_mingru[1:] > 0.95).all(axis=1).mean() >= 0.75
 
 
 @pytest.fixture(scope="module")

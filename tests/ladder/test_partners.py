@@ -1,6 +1,6 @@
 """A learner with frozen partners finds out whom it plays with, and does what that one needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.agents.network_config import NetworkConfig
+from cochef.agents.network_config import NetworkConfig, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.kitchen.constants import SEATS
 from cochef.kitchen.dynamics import Outcome
@@ -74,6 +74,10 @@ CONFIG = TrainingConfig(
     discount=0.9,
     network=NetworkConfig(hidden=(16,), recurrent=16),
 )
+GRU = CONFIG.network
+MINGRU = NetworkConfig(
+    hidden=(16, 16), recurrent=16, recurrent_kind=RecurrentKind.MINGRU, shared_trunk=True
+)
 
 
 def stubborn():
@@ -85,23 +89,26 @@ def stubborn():
     return eqx.tree_at(lambda networks: networks.head.bias, many, 20.0 * jnp.eye(PARTNERS))
 
 
-def trainer(sampling, identity, learners):
+def trainer(sampling, identity, learners, network=GRU):
     pool = PartnerPool((NetworkGroup(stubborn()),), sampling, identity)
     nothing = jnp.zeros((learners, 1, 1))
     weights = RewardWeights(nothing, jnp.ones((learners, 1)), nothing)
-    return Trainer(FOLLOW, Algorithm(WITH_POOL), CONFIG, weights, jax.random.key(0), pool)
+    config = replace(CONFIG, network=network)
+    return Trainer(FOLLOW, Algorithm(WITH_POOL), config, weights, jax.random.key(0), pool)
 
 
 @pytest.mark.parametrize(
-    "sampling",
+    ("sampling", "network"),
     [
-        Sampling.STRATIFIED,
-        Sampling.UNIFORM,
-        pytest.param(Sampling.PRIORITISED, marks=pytest.mark.long),
+        (Sampling.STRATIFIED, GRU),
+        (Sampling.UNIFORM, GRU),
+        pytest.param(Sampling.PRIORITISED, GRU, marks=pytest.mark.long),
+        (Sampling.STRATIFIED, MINGRU),
     ],
+    ids=["stratified", "uniform", "prioritised", "stratified-mingru"],
 )
-def test_a_recurrent_learner_follows_whoever_it_meets_in_either_seat(sampling, caplog):
-    learning = trainer(sampling, PartnerIdentity.NUMBER, LEARNERS)
+def test_a_recurrent_learner_follows_whoever_it_meets_in_either_seat(sampling, network, caplog):
+    learning = trainer(sampling, PartnerIdentity.NUMBER, LEARNERS, network)
     state = learning.begin()
     with jax.log_compiles():
         for iteration in range(100):
@@ -119,3 +126,10 @@ def test_partners_stay_as_they_are_and_only_the_critic_is_told_who_they_are():
     entries = FOLLOW.observation_spec.shape[0]
     assert state.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
     assert state.learners.critic.layers[0].weight.shape == (1, 1, entries + PARTNERS, 16)
+
+
+def test_a_value_head_on_a_shared_trunk_is_told_who_the_partner_is_and_the_trunk_is_not():
+    state = trainer(Sampling.STRATIFIED, PartnerIdentity.ONE_HOT, 1, MINGRU).begin()
+    entries = FOLLOW.observation_spec.shape[0]
+    assert state.learners.actor.layers[0].weight.shape == (1, 1, entries, 16)
+    assert state.learners.critic.layer.weight.shape == (1, 1, 16 + PARTNERS, 16)

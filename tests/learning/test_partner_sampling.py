@@ -9,7 +9,7 @@ from cochef.agents.actor_critic import TrainedAgent
 from cochef.agents.agent import Random
 from cochef.agents.cloned import CloneNetwork, HumanClone
 from cochef.agents.modified import Mixture, Noisy, Slow
-from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.agents.scripted import script
 from cochef.errors import InputError
@@ -33,14 +33,14 @@ EVERYWHERE = jnp.ones(KITCHENS, bool)
 ROOM = layouts.get("cramped_room")
 
 
-def network(key, recurrent=0):
-    config = NetworkConfig(hidden=(8,), recurrent=recurrent)
+def network(key, recurrent=0, kind=RecurrentKind.GRU):
+    config = NetworkConfig(hidden=(8,), recurrent=recurrent, recurrent_kind=kind)
     return Network(config, SPEC, 3, 1.0, key)
 
 
-def pool(sampling, recurrent=0, identity=PartnerIdentity.NUMBER):
+def pool(sampling, recurrent=0, identity=PartnerIdentity.NUMBER, kind=RecurrentKind.GRU):
     keys = jax.random.split(jax.random.key(1), SIZE)
-    networks = jax.vmap(lambda key: network(key, recurrent))(keys)
+    networks = jax.vmap(lambda key: network(key, recurrent, kind))(keys)
     return PartnerPool((NetworkGroup(networks),), sampling, identity)
 
 
@@ -126,10 +126,13 @@ def test_partners_and_seats_stay_until_the_episode_ends():
     assert (after.weights == 0).all()
 
 
-@pytest.mark.parametrize("recurrent", [0, 4])
-def test_a_batched_product_gives_what_looking_up_weights_gives(recurrent):
-    blocks = pool(Sampling.STRATIFIED, recurrent)
-    looked_up = pool(Sampling.UNIFORM, recurrent)
+@pytest.mark.parametrize(
+    ("recurrent", "kind"),
+    [(0, RecurrentKind.GRU), (4, RecurrentKind.GRU), (8, RecurrentKind.MINGRU)],
+)
+def test_a_batched_product_gives_what_looking_up_weights_gives(recurrent, kind):
+    blocks = pool(Sampling.STRATIFIED, recurrent, kind=kind)
+    looked_up = pool(Sampling.UNIFORM, recurrent, kind=kind)
     pairing, seat = partner_sampling.begin(blocks, EVERYWHERE, KEYS)
     shape = (MEMBERS, KITCHENS, 5)
     observations = jax.random.bernoulli(jax.random.key(3), shape=shape).astype(jnp.uint8)
@@ -161,15 +164,21 @@ def test_the_average_return_with_a_partner_forgets_what_was_long_ago():
     chosen = pool(Sampling.STRATIFIED)
     pairing, seat = partner_sampling.begin(chosen, EVERYWHERE[:SIZE], KEYS)
     done = jnp.ones((MEMBERS, SIZE), bool)
-    rising = weight = 0.0
-    for episode_return in (5.0, 7.0, 20.0):
+    sums = np.zeros((SIZE, 2))
+    weights = np.zeros((SIZE, 2))
+    for episode_return in (5.0, 7.0, 20.0, 30.0):
+        met = (np.asarray(pairing.partner[0]), np.asarray(seat[0]))
         reward = jnp.full((MEMBERS, SIZE), episode_return)
         pairing, seat = partner_sampling.after_step(
             chosen, pairing, seat, reward, done, done[0], KEYS
         )
-        rising = 0.95 * rising + 0.05 * episode_return
-        weight = 0.95 * weight + 0.05
-    assert jnp.allclose(pairing.average, rising / weight, rtol=1e-5)
+        sums[met] = 0.95 * sums[met] + 0.05 * episode_return
+        weights[met] = 0.95 * weights[met] + 0.05
+    assert (weights > 0).all()
+    assert np.allclose(pairing.return_sums, sums, rtol=1e-5)
+    assert np.allclose(pairing.weights, weights, rtol=1e-5)
+    both_seats = sums.sum(axis=1) / weights.sum(axis=1)
+    assert np.allclose(pairing.average, both_seats, rtol=1e-5)
 
 
 def test_kitchens_that_do_not_count_are_not_in_the_averages():
@@ -184,9 +193,30 @@ def test_kitchens_that_do_not_count_are_not_in_the_averages():
 
 def test_priorities_are_cubed_dense_ranks_of_the_inverse_return():
     average = np.array([10.0, 40.0, 10.0, 2.0, 7.0])
+    weights = np.full(5, 0.5)
+    assert np.allclose(priorities(average * weights, weights), cubed_ranks(average))
+
+
+def test_pairs_not_met_yet_count_as_the_mean_of_the_others():
+    average = np.array([8.0, 0.0, 40.0, 0.0, 3.0])
+    weights = np.array([0.05, 0.0, 0.3, 0.0, 0.6])
+    with_mean = np.where(weights > 0, average, (8 + 40 + 3) / 3)
+    assert np.allclose(priorities(average * weights, weights), cubed_ranks(with_mean))
+
+
+def test_before_anybody_is_met_all_pairs_are_as_likely():
+    assert np.allclose(priorities(np.zeros(4), np.zeros(4)), 1 / 4)
+
+
+def cubed_ranks(average):
+    """Shares by the cubed dense rank of 1 / average."""
     inverse = 1 / average
     ranks = np.array([sorted(set(inverse)).index(value) + 1 for value in inverse]) ** 3
-    assert np.allclose(partner_sampling.priorities(jnp.asarray(average)), ranks / ranks.sum())
+    return ranks / ranks.sum()
+
+
+def priorities(return_sums, weights):
+    return partner_sampling.priorities(jnp.asarray(return_sums), jnp.asarray(weights))
 
 
 def test_prioritised_partners_with_a_low_return_come_more_often():
@@ -197,6 +227,23 @@ def test_prioritised_partners_with_a_low_return_come_more_often():
     share = np.bincount(partner, minlength=SIZE) / len(partner)
     wanted = np.arange(SIZE, 0, -1) ** 3 / (np.arange(1, SIZE + 1) ** 3).sum()
     assert np.abs(share - wanted).max() < 0.05
+
+
+def test_prioritised_a_seat_with_a_low_return_comes_more_often_with_the_same_partner():
+    chosen = pool(Sampling.PRIORITISED)
+    pairing, seat = partner_sampling.begin(chosen, EVERYWHERE, KEYS)
+    done = jnp.ones((MEMBERS, KITCHENS), bool)
+    counts = np.zeros((SIZE, 2))
+    for episode in range(80):
+        if episode >= 20:  # all pairs have been met
+            np.add.at(counts, (np.asarray(pairing.partner), np.asarray(seat)), 1)
+        keys = jax.random.split(jax.random.key(2 + episode), MEMBERS)
+        reward = (pairing.partner + 1) * jnp.where(seat == 0, 10.0, 100.0)
+        pairing, seat = partner_sampling.after_step(
+            chosen, pairing, seat, reward, done, EVERYWHERE, keys
+        )
+    wanted = cubed_ranks(np.outer([10.0, 100.0], np.arange(1, SIZE + 1)).ravel())
+    assert np.allclose(counts / counts.sum(), wanted.reshape(2, SIZE).T, atol=0.03)
 
 
 def test_the_critic_is_told_a_number_above_0_up_to_1():

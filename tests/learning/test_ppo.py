@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from cochef.agents.network_config import NetworkConfig
-from cochef.agents.networks import ObservationSpec
+from cochef.agents.networks import ObservationSpec, ValueHead
 from cochef.learning.config import TrainingConfig
 from cochef.learning.ppo import Batch, new_learner, update
 
@@ -27,12 +27,25 @@ CONFIG = TrainingConfig(
     network=NetworkConfig(hidden=(8,)),
 )
 ENTROPY = jnp.float32(0.01)
+SHARED = NetworkConfig(hidden=(8,), shared_trunk=True)
+# One network for each, or one trunk for both, whose critic may be told who the partner is.
+CRITICS = {
+    "own layers": (CONFIG.network, 0),
+    "shared trunk": (SHARED, 0),
+    "shared trunk, identity": (SHARED, 2),
+}
 
 
-@pytest.fixture(scope="module")
-def learners():
+@pytest.fixture(scope="module", params=CRITICS)
+def learners(request):
+    network, identities = CRITICS[request.param]
+    return new_learners(network, identities)
+
+
+def new_learners(network, identities=0):
     keys = jax.random.split(jax.random.key(0), LEARNERS)
-    fresh = jax.vmap(lambda key: new_learner(CONFIG, SPEC, ACTIONS, key))(keys)
+    config = replace(CONFIG, network=network)
+    fresh = jax.vmap(lambda key: new_learner(config, SPEC, ACTIONS, key, identities))(keys)
 
     def louder(leaf):  # policies that are not all the same
         return leaf * 3 if leaf.ndim > 1 else leaf
@@ -42,6 +55,11 @@ def learners():
 
 @pytest.fixture(scope="module")
 def batch(learners):
+    return new_batch(learners)
+
+
+def new_batch(learners):
+    """Random transitions, and partners if the critics are told who they are."""
     generator = np.random.default_rng(0)
     shape = (LEARNERS, CHUNKS, CHUNK, ROWS)
 
@@ -51,7 +69,12 @@ def batch(learners):
     observations = jnp.asarray(generator.integers(0, 6, (*shape, 4)), jnp.uint8)
     actions = jnp.asarray(generator.integers(0, ACTIONS, shape), jnp.int32)
     carry = jnp.zeros((LEARNERS, CHUNKS, ROWS, 0))
-    log_policy, values = outputs(learners, observations)
+    identity = None
+    if isinstance(learners.critic, ValueHead):
+        identities = learners.critic.layer.weight.shape[-2] - 8
+        identity = jnp.asarray(generator.normal(size=(*shape, identities)), jnp.float32)
+        identity = identity if identities else None
+    log_policy, values = outputs(learners, observations, identity)
     log_probs = jnp.take_along_axis(log_policy, actions[..., None], axis=-1)[..., 0]
     return Batch(
         observations=observations,
@@ -63,19 +86,25 @@ def batch(learners):
         targets=values + noise(),
         actor_carry=carry,
         critic_carry=carry,
+        identity=identity,
     )
 
 
-def outputs(learners, observations):
+def outputs(learners, observations, identity=None):
     """Log-probabilities of all actions, and values."""
 
-    def of_learner(learner, observations):
+    def of_learner(learner, observations, identity):
         rows = observations.shape[:-1]
         logits, _ = learner.actor.step(observations, learner.actor.initial_carry(*rows))
-        values, _ = learner.critic.step(observations, learner.critic.initial_carry(*rows))
+        if isinstance(learner.critic, ValueHead):
+            layer = learner.actor.layers[0]
+            features = jax.nn.relu(layer(observations / jnp.array(SPEC.peaks)))
+            values = learner.critic(features, identity)
+        else:
+            values, _ = learner.critic.step(observations, learner.critic.initial_carry(*rows))
         return jax.nn.log_softmax(logits), values[..., 0]
 
-    return jax.vmap(of_learner)(learners, observations)
+    return jax.vmap(of_learner)(learners, observations, identity)
 
 
 def updated(learners, batch, rate=0.0, joint_loss=None, **changes):
@@ -86,7 +115,8 @@ def updated(learners, batch, rate=0.0, joint_loss=None, **changes):
 
 def test_the_losses_are_those_of_the_formulas(learners, batch):
     _, metrics = updated(learners, batch)
-    log_policy, values = map(np.asarray, outputs(learners, batch.observations))
+    found = outputs(learners, batch.observations, batch.identity)
+    log_policy, values = map(np.asarray, found)
     axes = (1, 2, 3)
     chosen = np.take_along_axis(log_policy, np.asarray(batch.actions)[..., None], axis=-1)[..., 0]
     ratio = np.exp(chosen - batch.log_probs)
@@ -157,7 +187,7 @@ def test_a_joint_loss_moves_the_actors_and_leaves_the_critics(learners, batch):
 
 
 def test_an_update_makes_good_actions_likelier_and_values_better(learners, batch):
-    now, values = outputs(learners, batch.observations)
+    now, values = outputs(learners, batch.observations, batch.identity)
 
     def chosen(log_policy):
         return jnp.take_along_axis(log_policy, batch.actions[..., None], axis=-1)[..., 0]
@@ -167,7 +197,33 @@ def test_an_update_makes_good_actions_likelier_and_values_better(learners, batch
 
     fair = replace(batch, log_probs=chosen(now), values=values)
     after, _ = updated(learners, fair, rate=1e-3, epochs=4)
-    later, later_values = outputs(after, batch.observations)
+    later, later_values = outputs(after, batch.observations, batch.identity)
     gains = ((chosen(later) - chosen(now)) * batch.advantages).mean(axis=(1, 2, 3))
     assert (gains > 0).all()
     assert (error(later_values) < error(values)).all()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_value_loss_moves_the_trunk_if_it_is_shared_and_never_the_action_head(shared):
+    learners = new_learners(SHARED if shared else CONFIG.network)
+    batch = new_batch(learners)
+    only_values = replace(batch, advantages=jnp.zeros_like(batch.advantages))
+    keys = jax.random.split(jax.random.key(1), LEARNERS)
+    after, metrics = update(
+        learners, only_values, None, keys, jnp.float32(0), jnp.float32(1e-2), CONFIG
+    )
+    assert (metrics.critic_grad_norm > 1e-3).all()
+    moved = np.abs(after.actor.layers[0].weight - learners.actor.layers[0].weight)
+    assert (moved.max(axis=(1, 2)) > 1e-3).all() == shared
+    assert (moved > 0).any() == shared
+    assert np.array_equal(after.actor.head.weight, learners.actor.head.weight)
+
+
+def test_with_a_shared_trunk_only_the_critic_is_told_the_identity():
+    learners = new_learners(SHARED, identities=2)
+    batch = new_batch(learners)
+    _, metrics = updated(learners, batch)
+    _, other = updated(learners, replace(batch, identity=-batch.identity))
+    for name in ("actor_loss", "entropy", "approx_kl"):
+        assert np.array_equal(getattr(metrics, name), getattr(other, name))
+    assert (np.abs(metrics.critic_loss - other.critic_loss) > 1e-3).all()

@@ -126,7 +126,7 @@ def _placement_events(layout: Layout) -> Iterator[Event]:
             yield Event.USELESS_PLACEMENT
         if tomato and sum(old) == 0:
             yield Event.TOMATO_IN_EMPTY_POT
-        if tomato and sum(old) > 0 and after == before:
+        if tomato and after == before > 0:
             yield Event.OPTIMAL_TOMATO_PLACEMENT
         if tomato and old[0] == 0 and old[1] > 0:
             yield Event.USEFUL_TOMATO_PICKUP

@@ -202,7 +202,7 @@ class Engine:
     def _tomato_placement(self, before: ReferenceState, pot: Position, logged: list[str]):
         if not before.has_object(pot):
             yield Event.TOMATO_IN_EMPTY_POT
-        elif "optimal_tomato_potting" in logged:
+        if "optimal_tomato_potting" in logged and "useless_tomato_potting" not in logged:
             yield Event.OPTIMAL_TOMATO_PLACEMENT
 
     def _tomato_pickup(self, before: ReferenceState, seat: int):

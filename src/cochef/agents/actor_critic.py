@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, Key, UInt8
 
 from cochef import validation
 from cochef.agents import storage
-from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.errors import InputError, shown
 from cochef.kitchen.constants import Action
@@ -84,7 +84,8 @@ def card(
     kind: str, layout: Layout, config: NetworkConfig, metadata: Mapping[str, Any]
 ) -> storage.Card:
     """The card of a file that holds networks of this config."""
-    table = asdict(config) | {"observation": config.observation.value}
+    kinds = {"observation": config.observation.value, "recurrent_kind": config.recurrent_kind.value}
+    table = asdict(config) | kinds
     return storage.Card(kind, layout.name, layout.fingerprint, table, metadata)
 
 
@@ -106,16 +107,21 @@ def _config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
             f"{path}: its network is described by {shown(sorted(table))}; "
             f"it takes {sorted(expected)}"
         )
-    kinds = [kind.value for kind in ObservationKind]
+    observations = [kind.value for kind in ObservationKind]
+    recurrent_kinds = [kind.value for kind in RecurrentKind]
     try:
         return NetworkConfig(
             observation=ObservationKind(
-                validation.one_of(table["observation"], "observation", kinds)
+                validation.one_of(table["observation"], "observation", observations)
             ),
             channels=_as_tuple(table["channels"]),
             hidden=_as_tuple(table["hidden"]),
             layer_norm=validation.truth(table["layer_norm"], "layer_norm"),
             recurrent=table["recurrent"],
+            recurrent_kind=RecurrentKind(
+                validation.one_of(table["recurrent_kind"], "recurrent_kind", recurrent_kinds)
+            ),
+            shared_trunk=validation.truth(table["shared_trunk"], "shared_trunk"),
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

@@ -16,6 +16,15 @@ class ObservationKind(Enum):
     GRID = "grid"
 
 
+class RecurrentKind(Enum):
+    """What a recurrent layer is."""
+
+    GRU = "gru"
+    """A gated recurrent unit after the last dense layer, as in the paper."""
+    MINGRU = "mingru"
+    """Gates that see the input alone (Feng et al. 2024), as a residual branch that starts small."""
+
+
 @dataclass(frozen=True)
 class NetworkConfig:
     """How the networks of an actor and its critic are built."""
@@ -30,12 +39,27 @@ class NetworkConfig:
     """Whether each of these layers is followed by a layer normalisation."""
     recurrent: int = 0
     """Width of the recurrent layer; 0 for none."""
+    recurrent_kind: RecurrentKind = RecurrentKind.GRU
+    """What the recurrent layer is. A minGRU is as wide as the dense layer it stands beside."""
+    shared_trunk: bool = False
+    """Whether the critic takes the actor's features instead of having layers of its own."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         check_hidden(self.channels, "channels")
         check_hidden(self.hidden)
         validation.whole_number(self.recurrent, "recurrent", 0, MAX_WIDTH)
+        beside = self.hidden[self.recurrent_after]
+        is_mingru = self.recurrent_kind is RecurrentKind.MINGRU
+        if self.recurrent and is_mingru and self.recurrent != beside:
+            raise InputError(
+                f"recurrent is {self.recurrent} beside a layer of {beside}; a minGRU is as wide"
+            )
+
+    @property
+    def recurrent_after(self) -> int:
+        """The dense layer that a minGRU stands beside: the last but one, so that one mixes both."""
+        return max(0, len(self.hidden) - 2)
 
 
 def check_hidden(hidden: object, name: str = "hidden") -> None:

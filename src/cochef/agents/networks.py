@@ -13,10 +13,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
-from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.kitchen.observation import PLANES
 
 _HIDDEN_SCALE = math.sqrt(2.0)
+_FIRST_GAIN = 0.01  # of a minGRU's carry
+_KEEP_BIAS = (1.0, 5.0)  # of a minGRU's gates: carries last from 4 to 150 steps at first
 _EPSILON = 1e-5
 # The grid's planes in the partner's order: own and other position (0, 1) and orientation (2 to 5,
 # 6 to 9) change places.
@@ -233,20 +235,101 @@ def _backward(
 _unroll.defvjp(_forward, _backward)
 
 
-class Network(eqx.Module):
-    """An actor or a critic: convolutions or none, dense layers, a GRU or none, and a head.
+class MinGru(eqx.Module):
+    """A recurrent layer whose gates see the input alone (Feng et al. 2024), as a residual branch.
 
-    A critic may be given the partner's identity as an additional input.
+    All matrix products are outside the loop over time, which is left with a multiplication and an
+    addition. The carry is added to the signal with a gain that starts small: a feed-forward network
+    that gets such a layer acts as before, and learns to use its carry from there.
+    """
+
+    from_input: Linear
+    gain: Float[Array, " width"]
+
+    def __init__(self, width: int, key: Key[Array, ""]) -> None:
+        """Initialise the weights; by the gates' bias some units keep for long, others do not."""
+        layer = Linear(width, 2 * width, 1.0, key)
+        bias = jnp.concatenate([jnp.linspace(*_KEEP_BIAS, width), jnp.zeros(width)])
+        self.from_input = eqx.tree_at(lambda layer: layer.bias, layer, bias)
+        self.gain = jnp.full(width, _FIRST_GAIN)
+
+    def __call__(
+        self, signal: Float[Array, "*batch width"], carry: Float[Array, "*batch width"]
+    ) -> tuple[Float[Array, "*batch width"], Float[Array, "*batch width"]]:
+        """The signal with the carry's share, and the next carry."""
+        keep, new = self._gates(signal)
+        carry = keep * carry + new
+        return signal + self.gain * carry, carry
+
+    def unroll(
+        self,
+        signal: Float[Array, "time rows width"],
+        episode_start: Bool[Array, "time rows"],
+        carry: Float[Array, "rows width"],
+    ) -> tuple[Float[Array, "time rows width"], Float[Array, "time rows width"]]:
+        """The signals with the carry's share, and the carry after each step."""
+        keep, new = self._gates(signal)
+        after = linear_recurrence(jnp.where(episode_start[..., None], 0.0, keep), new, carry)
+        return signal + self.gain * after, after
+
+    def _gates(self, signal: Float[Array, "*batch width"]) -> tuple[Array, Array]:
+        """How much of the carry is kept, and what is added to it."""
+        keep, candidate = jnp.split(self.from_input(signal), 2, axis=-1)
+        keep = jax.nn.sigmoid(keep)
+        return keep, (1 - keep) * candidate
+
+
+@jax.custom_vjp
+def linear_recurrence(keep: Array, new: Array, first: Array) -> Array:
+    """h[t] = keep[t] * h[t-1] + new[t] along the first axis; its gradient runs backwards."""
+    return _recur(keep, new, first)
+
+
+def _recur(keep: Array, new: Array, first: Array, *, reverse: bool = False) -> Array:
+    def step(before: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        after = now[0] * before + now[1]
+        return after, after
+
+    return jax.lax.scan(step, first, (keep, new), reverse=reverse)[1]
+
+
+def _recur_forward(
+    keep: Array, new: Array, first: Array
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    after = _recur(keep, new, first)
+    return after, (keep, first, after)
+
+
+def _recur_backward(
+    residuals: tuple[Array, Array, Array], gradient: Array
+) -> tuple[Array, Array, Array]:
+    keep, first, after = residuals
+    # A carry's gradient flows to the step before by how much of it was kept.
+    later = jnp.concatenate([keep[1:], jnp.zeros_like(keep[:1])])
+    total = _recur(later, gradient, jnp.zeros_like(first), reverse=True)
+    before = jnp.concatenate([first[None], after[:-1]])
+    return total * before, total, total[0] * keep[0]
+
+
+linear_recurrence.defvjp(_recur_forward, _recur_backward)
+
+
+class Network(eqx.Module):
+    """An actor or a critic: convolutions or none, dense layers, a recurrent layer, and a head.
+
+    A GRU stands between the dense layers and the head, a minGRU beside the last dense layer but
+    one. A critic may be given the partner's identity as an additional input.
     """
 
     convolutions: tuple[Convolution, ...]
     layers: tuple[Linear, ...]
     norms: tuple[LayerNorm, ...]
-    recurrent: Gru | None
+    recurrent: Gru | MinGru | None
     recurrent_norm: LayerNorm | None
     head: Linear
     spec: ObservationSpec = eqx.field(static=True)
     adds_partner_planes: bool = eqx.field(static=True)
+    recurrent_after: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -276,14 +359,27 @@ class Network(eqx.Module):
         self.convolutions = tuple(convolutions)
         self.layers = tuple(layers)
         self.norms = tuple(map(LayerNorm, config.hidden)) if config.layer_norm else ()
-        self.recurrent = Gru(width, config.recurrent, next(keys)) if config.recurrent else None
-        self.recurrent_norm = LayerNorm(config.recurrent) if config.recurrent else None
-        self.head = Linear(config.recurrent or width, outputs, head_scale, next(keys))
+        self.recurrent = None
+        self.recurrent_norm = None
+        self.recurrent_after = config.recurrent_after
+        if config.recurrent and config.recurrent_kind is RecurrentKind.GRU:
+            self.recurrent = Gru(width, config.recurrent, next(keys))
+            self.recurrent_norm = LayerNorm(config.recurrent)
+            width = config.recurrent
+        elif config.recurrent:
+            self.recurrent = MinGru(config.recurrent, next(keys))
+        self.head = Linear(width, outputs, head_scale, next(keys))
 
     @property
     def carry_width(self) -> int:
         """Width of the recurrent layer's carry; 0 without one."""
-        return 0 if self.recurrent is None else self.recurrent.from_carry.weight.shape[-2]
+        match self.recurrent:
+            case Gru():
+                return self.recurrent.from_carry.weight.shape[-2]
+            case MinGru():
+                return self.recurrent.gain.shape[-1]
+            case None:
+                return 0
 
     def initial_carry(self, *batch: int) -> Float[Array, "*batch carry"]:
         """The carry at the start of an episode."""
@@ -296,8 +392,11 @@ class Network(eqx.Module):
         identity: Float[Array, "*batch identities"] | None = None,
     ) -> tuple[Float[Array, "*batch outputs"], Float[Array, "*batch carry"]]:
         """The outputs for an observation, and the next carry."""
-        signal = self._features(observation, identity)
-        if self.recurrent is not None and self.recurrent_norm is not None:
+        signal = self._first_layers(observation, identity)
+        if isinstance(self.recurrent, MinGru):
+            signal, carry = self.recurrent(signal, carry)
+        signal = self._last_layers(signal)
+        if isinstance(self.recurrent, Gru) and self.recurrent_norm is not None:
             carry = self.recurrent(self.recurrent.from_input(signal), carry)
             signal = self.recurrent_norm(carry)
         return self.head(signal), carry
@@ -310,16 +409,31 @@ class Network(eqx.Module):
         identity: Float[Array, "time rows identities"] | None = None,
     ) -> tuple[Float[Array, "time rows outputs"], Float[Array, "time rows carry"]]:
         """The outputs over time, and the carry before each step (0 where an episode starts)."""
-        signal = self._features(observations, identity)
-        if self.recurrent is None or self.recurrent_norm is None:
-            return self.head(signal), jnp.zeros((*episode_start.shape, 0))
-        after = self.recurrent.unroll(self.recurrent.from_input(signal), episode_start, carry)
-        return self.head(self.recurrent_norm(after)), _carry_before(carry, after, episode_start)
+        signal, before = self.features(observations, episode_start, carry, identity)
+        return self.head(signal), before
 
-    def _features(
+    def features(
+        self,
+        observations: UInt8[Array, "time rows *observation"],
+        episode_start: Bool[Array, "time rows"],
+        carry: Float[Array, "rows carry"],
+        identity: Float[Array, "time rows identities"] | None = None,
+    ) -> tuple[Float[Array, "time rows width"], Float[Array, "time rows carry"]]:
+        """What reaches the head over time, and the carry before each step."""
+        signal = self._first_layers(observations, identity)
+        if isinstance(self.recurrent, MinGru):
+            signal, after = self.recurrent.unroll(signal, episode_start, carry)
+            return self._last_layers(signal), _carry_before(carry, after, episode_start)
+        signal = self._last_layers(signal)
+        if self.recurrent is None or self.recurrent_norm is None:
+            return signal, jnp.zeros((*episode_start.shape, 0))
+        after = self.recurrent.unroll(self.recurrent.from_input(signal), episode_start, carry)
+        return self.recurrent_norm(after), _carry_before(carry, after, episode_start)
+
+    def _first_layers(
         self, observation: UInt8[Array, "*batch_observation"], identity: Array | None
     ) -> Float[Array, "*batch width"]:
-        """The signal after the last dense layer."""
+        """The signal after the dense layers up to the one beside which a minGRU stands."""
         batch = observation.shape[: observation.ndim - len(self.spec.shape)]
         signal = observation.astype(jnp.float32)
         scale = 1.0 / jnp.asarray(self.spec.peaks)
@@ -335,8 +449,14 @@ class Network(eqx.Module):
             if identity is not None:
                 first += identity @ weight[entries:]
         signal = self._activate(0, first)
-        for number, layer in enumerate(self.layers[1:], start=1):
-            signal = self._activate(number, layer(signal))
+        for number in range(1, self.recurrent_after + 1):
+            signal = self._activate(number, self.layers[number](signal))
+        return signal
+
+    def _last_layers(self, signal: Float[Array, "*batch width"]) -> Float[Array, "*batch features"]:
+        """The signal after the remaining dense layers."""
+        for number in range(self.recurrent_after + 1, len(self.layers)):
+            signal = self._activate(number, self.layers[number](signal))
         return signal
 
     def _activate(
@@ -360,3 +480,57 @@ class Network(eqx.Module):
         for convolution in self.convolutions:
             signal = jax.nn.relu(convolution(signal))
         return signal
+
+
+class ValueHead(eqx.Module):
+    """A critic on the actor's features: a layer that is also told the partner's identity."""
+
+    layer: Linear
+    head: Linear
+
+    def __init__(self, width: int, identities: int, key: Key[Array, ""]) -> None:
+        """Initialise the weights."""
+        key_layer, key_head = jax.random.split(key)
+        self.layer = Linear(width + identities, width, _HIDDEN_SCALE, key_layer)
+        self.head = Linear(width, 1, 1.0, key_head)
+
+    def initial_carry(self, *batch: int) -> Float[Array, "*batch 0"]:
+        """It carries nothing itself."""
+        return jnp.zeros((*batch, 0))
+
+    def __call__(
+        self,
+        features: Float[Array, "*batch width"],
+        identity: Float[Array, "*batch identities"] | None,
+    ) -> Float[Array, "*batch 1"]:
+        """The value."""
+        width = features.shape[-1]
+        signal = features @ self.layer.weight[:width] + self.layer.bias
+        if identity is not None:
+            signal += identity @ self.layer.weight[width:]
+        return self.head(jax.nn.relu(signal))
+
+
+def inherit(network: Network, parent: Network) -> Network:
+    """The network with the layers and head of a feed-forward parent; the rest stays.
+
+    A critic's first layer also takes the partner's identity, on a grid also the partner's planes,
+    and its head gives a value: these it keeps.
+    """
+    own = (network.convolutions, network.layers)
+    theirs = (parent.convolutions, parent.layers)
+    convolutions, layers = jax.tree.map(_with_own_inputs, theirs, own)
+    same_head = network.head.weight.shape == parent.head.weight.shape
+    head = parent.head if same_head else network.head
+    return eqx.tree_at(
+        lambda net: (net.convolutions, net.layers, net.norms, net.head),
+        network,
+        (convolutions, layers, parent.norms, head),
+    )
+
+
+def _with_own_inputs(theirs: Array, own: Array) -> Array:
+    """A parent's weights; for inputs that it does not have, one's own."""
+    if theirs.shape == own.shape:
+        return theirs
+    return jnp.concatenate([theirs, own[..., theirs.shape[-2] :, :]], axis=-2)

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
-from cochef.agents.networks import Network
+from cochef.agents.networks import Gru, Network
 from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
 from cochef.benchmarks.peers.process import Peer, running
@@ -334,8 +334,10 @@ def multiply_adds(network: Network) -> int:
     cells = math.prod(network.spec.shape[:-1])
     products = [cells * math.prod(one.kernel.shape) for one in network.convolutions]
     linear = [*network.layers, network.head]
-    if network.recurrent:
+    if isinstance(network.recurrent, Gru):
         linear += [network.recurrent.from_input, network.recurrent.from_carry]
+    elif network.recurrent:
+        linear.append(network.recurrent.from_input)
     products += [math.prod(layer.weight.shape) for layer in linear]
     return 3 * sum(products) - products[0]
 

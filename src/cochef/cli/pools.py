@@ -120,6 +120,8 @@ class TrainWithPool:
     seed: Seed = 0
     rewards: Path | None = None
     """A TOML file with own shaped rewards (docs/training.md)."""
+    parents: Path | None = None
+    """The directory of a population whose policies the agents begin as; else from scratch."""
 
     def run(self) -> int:
         """Train, or resume training."""
@@ -136,6 +138,9 @@ class TrainWithPool:
         if self.rewards:
             rewards = reward_config.read(self.rewards)
         stage = TrainAgents(files.layout, PRESETS[self.preset].second_stage, rewards, self.seed)
+        inputs = {"pool": self.directory}
+        if self.parents:
+            inputs["parents"] = self.parents
         claim_directory(self.out)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -143,7 +148,7 @@ class TrainWithPool:
             console.print(text, markup=False)
 
         try:
-            stage.run(JobContext(self.out, {"pool": self.directory}, [ProgressBar(console)], log))
+            stage.run(JobContext(self.out, inputs, [ProgressBar(console)], log))
         except KeyboardInterrupt:
             console.print("interrupted; the same command resumes from the last checkpoint")
             return INTERRUPTED

@@ -126,19 +126,24 @@ class _Graph:
         if method.pool is None:
             # Without a second stage the population's members are the method's agents: at least
             # as many as the other methods have.
-            agents = self.population(method.population, sizes, least=stage.agents)
+            agents = self.population(method.population, sizes, method, least=stage.agents)
             found = {}
         else:
             populations = {
-                spec.name: self.population(spec, sizes)
+                spec.name: self.population(spec, sizes, method)
                 for spec in method.populations
                 # A pool size may have a population's name; if none of it joins, it is not trained.
                 if sizes.get(spec.name) != 0
             }
             build = BuildPool(method, self.layout, sizes, self.preset.episodes, self.seed)
             pool = Job(build, label, populations)
-            train = TrainAgents(self.layout, stage, self.rewards, self.seed)
-            agents = Job(train, label, {"pool": pool})
+            inputs = {"pool": pool}
+            if self.transfers:
+                spec = method.parent_population
+                parents = populations.get(spec.name) or self.population(spec, sizes, method)
+                inputs["parents"] = parents
+                populations = {**populations, spec.name: parents}
+            agents = Job(TrainAgents(self.layout, stage, self.rewards, self.seed), label, inputs)
             found = populations | {"pool": pool}
         evaluate = EvaluateAgents(
             method.name, self.layout, stage.agents, self.preset.episodes, self.seed
@@ -146,8 +151,20 @@ class _Graph:
         evaluation = Job(evaluate, label, {"agents": agents})
         return found | {"agents": agents, "evaluation": evaluation}
 
-    def population(self, spec: PopulationSpec, sizes: Sizes, least: int = 1) -> Job:
+    @property
+    def transfers(self) -> bool:
+        """Whether learners begin as task policies."""
+        return (self.overrides.begin or self.preset.begin) == "transfer"
+
+    def population(self, spec: PopulationSpec, sizes: Sizes, method: Method, least: int = 1) -> Job:
+        """A population of a method, with the one that it begins as."""
         members = sizes[spec.size.name]
+        training = self.preset.first_stage
+        inputs = {}
+        if self.transfers and spec.parents is not None:
+            parents = next(other for other in method.populations if other.name == spec.parents)
+            inputs["parents"] = self.population(parents, sizes, method)
+            training = training.lasting(round(spec.transfer_steps * training.total_steps))
         assert members is not None
         options = {
             name: value for name, value in self.overrides.options.items() if name in spec.options
@@ -156,9 +173,9 @@ class _Graph:
             spec=spec,
             layout=self.layout,
             rewards=self.rewards,
-            training=self.preset.first_stage,
+            training=training,
             members=max(members, least),
             seed=self.seed,
             options=options,
         )
-        return Job(train, f"{spec.name}-{self.layout.name}")
+        return Job(train, f"{spec.name}-{self.layout.name}", inputs)

@@ -8,10 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from cochef.agents import pool
+from cochef.agents.networks import Network
 from cochef.agents.pool import Member, PoolFiles, StoredAgent
 from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
@@ -23,6 +26,7 @@ from cochef.learning import runs, snapshots
 from cochef.learning.reward_config import ORDER
 from cochef.learning.snapshots import Snapshot
 from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, event_diversity
+from cochef.methods.parts.transfer import parent_members
 
 FILTER = "filter.json"
 PICTURE = "filter.png"
@@ -38,9 +42,9 @@ class PopulationFiles:
 
     directory: Path
     layout: Layout
-    episodes: int
+    episodes: int = 100
     """Episodes in either seat for event counts."""
-    seed: int
+    seed: int = 0
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
@@ -75,6 +79,15 @@ class PopulationFiles:
         """An identifier of its run: the first digits of its configuration's checksum."""
         text = json.dumps(runs.read_config(self.directory), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def parents(self, number: int) -> Network:
+        """So many final policies, [number]: see `transfer.parent_members`."""
+        last = self.snapshots[-1]
+        networks = [
+            snapshots.load(last.path, self.layout, member).network
+            for member in parent_members(np.array(last.returns), number)
+        ]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
 
     def policy(self, choice: PoolChoice) -> tuple[Member, StoredAgent]:
         """The metadata of a chosen policy, and its agent."""

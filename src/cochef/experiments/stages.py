@@ -13,7 +13,10 @@ from typing import Any
 
 from cochef.agents import pool
 from cochef.agents.names import checksums
+from cochef.agents.network_config import NetworkConfig
+from cochef.agents.networks import Network
 from cochef.agents.pool import PoolFiles
+from cochef.errors import InputError
 from cochef.evaluation import crossplay, plots, records
 from cochef.experiments import pools
 from cochef.experiments.jobs import JobContext
@@ -30,17 +33,18 @@ from cochef.learning.partner_sampling import (
 from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer
 from cochef.learning.writers import read_metrics
-from cochef.methods.parts.method import Method, Options, PopulationSpec, Sizes
+from cochef.methods.parts.method import Method, Options, PopulationSpec, Sizes, draw_seed
 from cochef.methods.parts.second_stage import adaptive_agents
 from cochef.validation import one_of, whole_number
 
 CURVES = "learning.png"
 PARTNERS = "partners.png"
+_INHERITED = ("observation", "channels", "hidden", "layer_norm")  # what networks must share
 
 
 @dataclass(frozen=True)
 class TrainPopulation:
-    """The first stage: train a population."""
+    """The first stage: train a population; input, perhaps: `parents`, whom it begins as."""
 
     spec: PopulationSpec
     layout: Layout
@@ -50,7 +54,7 @@ class TrainPopulation:
     seed: int
     options: Options = field(default_factory=dict)
     kind: str = "population"
-    version: int = 2
+    version: int = 3
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
@@ -60,9 +64,13 @@ class TrainPopulation:
 
     @property
     def trainer(self) -> Trainer:
-        """The population, ready to learn."""
+        """The population, ready to learn from scratch."""
+        return self.trainer_from(None)
+
+    def trainer_from(self, parents: Network | None) -> Trainer:
+        """The population, ready to learn; it may begin as some policies, [members]."""
         return self.spec.trainer(
-            self.layout, self.rewards, self.training, self.members, self.seed, self.options
+            self.layout, self.rewards, self.training, self.members, self.seed, self.options, parents
         )
 
     @property
@@ -82,14 +90,17 @@ class TrainPopulation:
         if self.spec.hidden_rewards is not None:
             config |= {
                 "hidden_sets": self.rewards.hidden,
-                "hidden_rewards": self.spec.hidden_rewards(self.rewards, self.members, self.seed),
+                "hidden_rewards": self.spec.hidden_rewards(
+                    self.rewards, self.members, draw_seed(self.layout, self.seed)
+                ),
             }
         return as_json(config)
 
     def run(self, context: JobContext) -> None:
         """Train, or resume training."""
+        parents, source = _parents(context, self.layout, self.training.network, self.members)
         title = f"{self.layout.name}: {self.spec.name}"
-        _train(self.trainer, self.config, title, context)
+        _train(self.trainer_from(parents), {**self.config, **source}, title, context)
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,7 @@ class BuildPool:
     episodes: int
     seed: int
     kind: str = "pool"
-    version: int = 2
+    version: int = 3
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -122,20 +133,24 @@ class BuildPool:
         }
         assert self.method.pool is not None
         trained = {name: files.trained for name, files in populations.items()}
-        choices = self.method.pool(trained, self.sizes, self.seed)
+        seed = draw_seed(self.layout, self.seed)
+        choices = self.method.pool(trained, self.sizes, seed)
         pools.write(context.directory, self.layout, populations, choices)
 
 
 @dataclass(frozen=True)
 class TrainAgents:
-    """The second stage: train agents that adapt to a pool; input: `pool`."""
+    """The second stage: train agents that adapt to a pool.
+
+    Inputs: `pool`, and perhaps `parents`, whose policies the agents begin as.
+    """
 
     layout: Layout
     stage: SecondStage
     rewards: RewardConfig
     seed: int
     kind: str = "agents"
-    version: int = 3
+    version: int = 4
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
@@ -167,8 +182,8 @@ class TrainAgents:
         shaping = replace(training.shaping, end=self.rewards.adaptive_shaping_end)
         return replace(training, shaping=shaping)
 
-    def trainer(self, files: PoolFiles) -> Trainer:
-        """The agents, ready to learn with a pool."""
+    def trainer(self, files: PoolFiles, parents: Network | None = None) -> Trainer:
+        """The agents, ready to learn with a pool; they may begin as some policies, [agents]."""
         partner_pool = PartnerPool(
             group_agents(files.agents(), self.stage.training.network.observation),
             Sampling(self.stage.sampling),
@@ -181,6 +196,7 @@ class TrainAgents:
             partner_pool,
             self.stage.agents,
             self.seed,
+            parents,
         )
 
     def training_with(self, partners: int) -> TrainingConfig:
@@ -197,7 +213,9 @@ class TrainAgents:
     def run(self, context: JobContext) -> None:
         """Train, or resume training; also plot the returns with every partner."""
         files = pool.read(context.inputs["pool"], self.layout)
-        trainer = self.trainer(files)
+        network = self.stage.training.network
+        parents, source = _parents(context, self.layout, network, self.stage.agents)
+        trainer = self.trainer(files, parents)
         names = [member.name for member in files.members]
         index = (files.directory / pool.INDEX).read_bytes()
         run_config = {
@@ -205,6 +223,7 @@ class TrainAgents:
             "training": as_json(asdict(trainer.config)),
             "pool": names,
             "pool_sha256": hashlib.sha256(index).hexdigest(),
+            **source,
         }
         title = f"{self.layout.name}: agents with a pool of {len(names)}"
         _train(trainer, run_config, title, context)
@@ -261,6 +280,23 @@ class EvaluateAgents:
             self.layout, named, partners, self.episodes, self.seed, greedy=False
         )
         records.write(context.directory, found, manifest)
+
+
+def _parents(
+    context: JobContext, layout: Layout, network: NetworkConfig, number: int
+) -> tuple[Network | None, dict[str, str]]:
+    """The policies that learners begin as, [number], and the run that they are from."""
+    if "parents" not in context.inputs:
+        return None, {}
+    files = pools.PopulationFiles(context.inputs["parents"], layout)
+    built = runs.read_config(files.directory)["training"]["network"]
+    wanted = as_json(asdict(network))
+    if built["recurrent"] or any(built[name] != wanted[name] for name in _INHERITED):
+        raise InputError(
+            f"{files.directory}: nobody can begin as its policies; "
+            f"they must be feed-forward, with the same {', '.join(_INHERITED)}"
+        )
+    return files.parents(number), {"parents": files.source}
 
 
 def _train(

@@ -98,16 +98,18 @@ def _placement(
     tomato = adds & adding[1]
     optimal = after == before
     empty = old.sum() == 0
+    # No order can be reached any more, so nothing that is added is a step towards one.
+    spoilt = before == 0
     return {
         Event.PLACEMENT_IN_POT: adds,
         Event.VIABLE_PLACEMENT: adds & (after > 0),
         Event.OPTIMAL_PLACEMENT: adds & optimal,
-        Event.CATASTROPHIC_PLACEMENT: adds & (before > 0) & (after == 0),
-        Event.USELESS_PLACEMENT: adds & (before == 0),
+        Event.CATASTROPHIC_PLACEMENT: adds & ~spoilt & (after == 0),
+        Event.USELESS_PLACEMENT: adds & spoilt,
         Event.POTTING_ONION: onion,
         Event.POTTING_TOMATO: tomato,
         Event.TOMATO_IN_EMPTY_POT: tomato & empty,
-        Event.OPTIMAL_TOMATO_PLACEMENT: tomato & optimal & ~empty,
+        Event.OPTIMAL_TOMATO_PLACEMENT: tomato & optimal & ~spoilt,
     }
 
 

@@ -57,6 +57,11 @@ class Layout:
         return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
     @property
+    def seed(self) -> int:
+        """The fingerprint as a number, for draws that differ from layout to layout."""
+        return int(self.fingerprint, 16)
+
+    @property
     def has_tomato_orders(self) -> bool:
         """Whether an order asks for tomatoes."""
         return any(order.contents[1] for order in self.orders)

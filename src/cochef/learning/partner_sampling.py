@@ -158,13 +158,15 @@ class Pairing:
     episodes: Int[Array, "members kitchens"]  # that have ended
     from_start: Bool[Array, "members kitchens"]  # False for those that reset staggered
     episode_return: Float[Array, "members kitchens"]  # so far
-    return_sums: Float[Array, "members partners"]  # exponentially weighted, over episodes
-    weights: Float[Array, "members partners"]  # sums of their weights
+    # Exponentially weighted sums over episodes, by partner and the learner's seat.
+    return_sums: Float[Array, "members partners 2"]
+    weights: Float[Array, "members partners 2"]
 
     @property
     def average(self) -> Float[Array, "members partners"]:
         """The average return of an episode with each partner; 0 before the first."""
-        return self.return_sums / jnp.maximum(self.weights, 1e-8)
+        weights = jnp.maximum(self.weights.sum(axis=-1), 1e-8)
+        return self.return_sums.sum(axis=-1) / weights
 
 
 def begin(
@@ -173,9 +175,9 @@ def begin(
     """The first partners and the learner's seats; `from_start` is False in staggered episodes."""
     members = keys.shape[0]
     kitchens = from_start.shape[0]
-    no_returns = jnp.zeros((members, pool.size))
+    no_returns = jnp.zeros((members, pool.size, SEATS))
     no_episodes = jnp.zeros((members, kitchens), jnp.int32)
-    partner, seat = _sample(pool, no_returns, no_episodes, keys)
+    partner, seat = _sample(pool, no_returns, no_returns, no_episodes, keys)
     pairing = Pairing(
         partner=partner,
         episodes=no_episodes,
@@ -202,11 +204,14 @@ def after_step(
     """
     episode_return = pairing.episode_return + task_reward
     complete = done & pairing.from_start & counted
-    ended_with = (pairing.partner[..., None] == jnp.arange(pool.size)) & complete[..., None]
+    with_whom = pairing.partner[..., None] == jnp.arange(pool.size)
+    in_seat = seat[..., None] == jnp.arange(SEATS)
+    # [members, kitchens, partners, seats]: the pair of partner and seat whose episode has ended
+    ended = with_whom[..., None] & in_seat[:, :, None] & complete[..., None, None]
     # With n episodes ending at once, the average decays n times and takes in their mean.
-    number = ended_with.sum(axis=1)
+    number = ended.sum(axis=1)
     decay = AVERAGE_DECAY**number
-    mean = (ended_with * episode_return[..., None]).sum(axis=1) / jnp.maximum(number, 1)
+    mean = (ended * episode_return[..., None, None]).sum(axis=1) / jnp.maximum(number, 1)
     pairing = Pairing(
         partner=pairing.partner,
         episodes=pairing.episodes + done,
@@ -215,13 +220,22 @@ def after_step(
         return_sums=pairing.return_sums * decay + (1 - decay) * mean,
         weights=pairing.weights * decay + (1 - decay),
     )
-    partner, next_seat = _sample(pool, pairing.average, pairing.episodes, keys)
+    partner, next_seat = _sample(pool, pairing.return_sums, pairing.weights, pairing.episodes, keys)
     pairing = replace(pairing, partner=jnp.where(done, partner, pairing.partner))
     return pairing, jnp.where(done, next_seat, seat)
 
 
-def priorities(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
-    """Probabilities of prioritised sampling: the cubed dense rank of 1 / average return."""
+def priorities(
+    return_sums: Float[Array, " pairs"], weights: Float[Array, " pairs"]
+) -> Float[Array, " pairs"]:
+    """Probabilities of prioritised sampling: the cubed dense rank of 1 / average return.
+
+    As in MEP's released code, pairs of partner and seat are ranked, and those not met yet count as
+    the mean of the others.
+    """
+    met = weights > 0
+    average = jnp.where(met, return_sums / jnp.maximum(weights, 1e-8), 0.0)
+    average = jnp.where(met, average, average.sum() / jnp.maximum(met.sum(), 1))
     # Equal averages share a rank: only the first of them counts as better than others.
     first = ~jnp.triu(average[:, None] == average[None], 1).any(axis=0)
     better = (average[None] > average[:, None]) & first[None]
@@ -231,7 +245,8 @@ def priorities(average: Float[Array, " partners"]) -> Float[Array, " partners"]:
 
 def _sample(
     pool: PartnerPool,
-    average: Float[Array, "members partners"],
+    return_sums: Float[Array, "members partners 2"],
+    weights: Float[Array, "members partners 2"],
     episodes: Int[Array, "members kitchens"],
     keys: Key[Array, " members"],
 ) -> tuple[Int[Array, "members kitchens"], Int[Array, "members kitchens"]]:
@@ -245,16 +260,21 @@ def _sample(
         seat = (number // pool.size + number % pool.size + episodes // period) % SEATS
         return partner, seat
 
-    def draw(average: Float[Array, " partners"], key: Key[Array, ""]) -> tuple[Array, Array]:
+    def draw(
+        return_sums: Float[Array, "partners 2"],
+        weights: Float[Array, "partners 2"],
+        key: Key[Array, ""],
+    ) -> tuple[Array, Array]:
         bits = jax.random.bits(key, (2, kitchens))
-        seat = (bits[0] % SEATS).astype(jnp.int32)
         if pool.sampling is Sampling.UNIFORM:
+            seat = (bits[0] % SEATS).astype(jnp.int32)
             return (bits[1] % pool.size).astype(jnp.int32), seat
-        share = bits[1].astype(jnp.float32) / 2.0**32
-        below = share[:, None] >= jnp.cumsum(priorities(average))
-        return jnp.minimum(below.sum(axis=-1), pool.size - 1).astype(jnp.int32), seat
+        uniform = bits[1].astype(jnp.float32) / 2.0**32
+        below = uniform[:, None] >= jnp.cumsum(priorities(return_sums.ravel(), weights.ravel()))
+        pair = jnp.minimum(below.sum(axis=-1), SEATS * pool.size - 1).astype(jnp.int32)
+        return pair // SEATS, pair % SEATS
 
-    return jax.vmap(draw)(average, keys)
+    return jax.vmap(draw)(return_sums, weights, keys)
 
 
 def begin_carries(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from cochef.agents.actor_critic import actor
-from cochef.agents.networks import Network, ObservationSpec
+from cochef.agents.networks import Network, ObservationSpec, ValueHead
 from cochef.learning import axes
 from cochef.learning.config import TrainingConfig
 from cochef.learning.returns import ValueNormalizer, new_value_normalizer
@@ -24,7 +25,7 @@ class LearnerState:
     """Parameters, optimiser states and value normalisation of a learner."""
 
     actor: Network
-    critic: Network
+    critic: Network | ValueHead
     actor_opt_state: optax.OptState
     critic_opt_state: optax.OptState
     value_normalizer: ValueNormalizer
@@ -44,8 +45,9 @@ class Batch:
     advantages: Float[Array, "*learners chunks chunk rows"]
     values: Float[Array, "*learners chunks chunk rows"]  # before the update
     targets: Float[Array, "*learners chunks chunk rows"]
-    actor_carry: Float[Array, "*learners chunks rows carry"]  # before the first step of a chunk
-    critic_carry: Float[Array, "*learners chunks rows carry"]
+    # Before the first step of a chunk; a critic on the actor's features has none.
+    actor_carry: Float[Array, "*learners chunks rows actor_carry"]
+    critic_carry: Float[Array, "*learners chunks rows critic_carry"]
     identity: Float[Array, "*learners chunks chunk rows identities"] | None = None  # for the critic
 
 
@@ -78,7 +80,11 @@ def new_learner(
     """A learner with fresh weights; its critic may be told the partner's identity."""
     key_actor, key_critic = jax.random.split(key)
     new_actor = actor(config.network, spec, actions, key_actor)
-    new_critic = Network(config.network, spec, 1, 1.0, key_critic, identities)
+    if config.network.shared_trunk:
+        width = new_actor.head.weight.shape[0]
+        new_critic = ValueHead(width, identities, key_critic)
+    else:
+        new_critic = Network(config.network, spec, 1, 1.0, key_critic, identities)
     optimizer = _optimizer(config)
     return LearnerState(
         actor=new_actor,
@@ -104,7 +110,7 @@ def update(
     """
 
     def total_loss(
-        networks: tuple[Network, Network], minibatch: Batch, key: Key[Array, ""]
+        networks: tuple[Network, Network | ValueHead], minibatch: Batch, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], _LossParts]:
         loss = partial(_loss, entropy_weight=entropy_weight, config=config)
         losses, parts = jax.vmap(loss)(*networks, minibatch)
@@ -177,7 +183,7 @@ def _take(batch: Batch, chosen: Int[Array, " part"]) -> Batch:
 
 def _loss(
     actor: Network,
-    critic: Network,
+    critic: Network | ValueHead,
     minibatch: Batch,
     entropy_weight: Float[Array, ""],
     config: TrainingConfig,
@@ -189,8 +195,12 @@ def _loss(
     identity = None if minibatch.identity is None else rows(minibatch.identity)
     actor_carry = axes.carries_to_rows(minibatch.actor_carry)
     critic_carry = axes.carries_to_rows(minibatch.critic_carry)
-    logits, _ = actor.unroll(observations, episode_start, actor_carry)
-    values, _ = critic.unroll(observations, episode_start, critic_carry, identity)
+    features, _ = actor.features(observations, episode_start, actor_carry)
+    logits = actor.head(features)
+    if isinstance(critic, ValueHead):
+        values = critic(features, identity)
+    else:
+        values, _ = critic.unroll(observations, episode_start, critic_carry, identity)
 
     log_policy = jax.nn.log_softmax(logits)
     advantages = rows(minibatch.advantages)
@@ -238,18 +248,14 @@ def _optimizer(config: TrainingConfig) -> optax.GradientTransformation:
 
 
 def _apply_gradients(
-    gradient: Network,
+    gradient: Any,  # noqa: ANN401
     opt_state: optax.OptState,
-    network: Network,
+    network: Any,  # noqa: ANN401
     learning_rate: Float[Array, ""],
     config: TrainingConfig,
-) -> tuple[Network, optax.OptState, Float[Array, ""]]:
+) -> tuple[Any, optax.OptState, Float[Array, ""]]:
     """The network after a gradient step, the optimiser's state, and the gradient's norm."""
-    updates, opt_state = _optimizer(config).update(
-        gradient,  # pyright: ignore[reportArgumentType]
-        opt_state,
-        network,  # pyright: ignore[reportArgumentType]
-    )
+    updates, opt_state = _optimizer(config).update(gradient, opt_state, network)
 
     def apply(parameter: Array, change: Array) -> Array:
         return parameter - learning_rate * change

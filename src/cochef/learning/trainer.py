@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
-from cochef.agents.networks import Network
+from cochef.agents.network_config import RecurrentKind
+from cochef.agents.networks import Network, ValueHead, inherit
 from cochef.errors import InputError
 from cochef.learning import axes
 from cochef.learning.collect import Collector, Kitchens, Rollout
@@ -51,6 +52,14 @@ class RewardWeights:
     events: Float[Array, "members roles events"]
     task: Float[Array, "members roles"]
     shaping: Float[Array, "members roles events"]  # annealed by the configuration's schedule
+
+
+@pytree
+class Parents:
+    """The policies that learners begin as, instead of with fresh weights."""
+
+    actors: Network  # [members, learners]; feed-forward
+    taken: Bool[Array, "members learners"]  # which learners have a parent
 
 
 IntrinsicReward = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
@@ -104,6 +113,7 @@ class Trainer:
     weights: RewardWeights
     key: Key[Array, ""]
     pool: PartnerPool | None = None
+    parents: Parents | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would be computed wrongly."""
@@ -112,6 +122,12 @@ class Trainer:
             raise InputError(
                 f"recurrent is {self.config.network.recurrent} in a population whose members meet; "
                 "it takes 0: their policies are compared step by step, without a carry"
+            )
+        network = self.config.network
+        if self.parents and network.recurrent and network.recurrent_kind is RecurrentKind.GRU:
+            raise InputError(
+                "parents with a GRU between layers and head; a learner begins as a feed-forward "
+                "policy with a minGRU or no recurrent layer: begin from scratch"
             )
 
     @property
@@ -131,7 +147,7 @@ class Trainer:
         program = _begin_program(
             self.environment, self.algorithm, self.config, self.members, self.mesh
         )
-        return program(fast(self.key), self.pool)
+        return program(fast(self.key), self.pool, self.parents)
 
     def iterate(self, state: TrainState, iteration: int) -> tuple[TrainState, IterationMetrics]:
         """The training state after an iteration; `state` is donated, and cannot be used again."""
@@ -143,8 +159,8 @@ class Trainer:
 def _begin_program(
     environment: Environment, algorithm: Algorithm, config: TrainingConfig, members: int, mesh: Mesh
 ) -> Any:  # noqa: ANN401
-    def begin(key: Key[Array, ""], pool: PartnerPool | None) -> TrainState:
-        state = _begin(environment, algorithm, config, jnp.arange(members), pool, key)
+    def begin(key: Key[Array, ""], pool: PartnerPool | None, parents: Parents | None) -> TrainState:
+        state = _begin(environment, algorithm, config, jnp.arange(members), pool, parents, key)
 
         # Weakly typed arrays would make the first iteration compile twice.
         def strong(leaf: Array) -> Array:
@@ -208,6 +224,7 @@ def _begin(
     config: TrainingConfig,
     members: Int[Array, " members"],
     pool: PartnerPool | None,
+    parents: Parents | None,
     key: Key[Array, ""],
 ) -> TrainState:
     roles = algorithm.roles
@@ -219,6 +236,8 @@ def _begin(
 
     keys = _learner_keys(_member_keys(key, members, 0, _KeyUse.INIT), roles.learners)
     learners = jax.vmap(jax.vmap(init))(keys)
+    if parents is not None:
+        learners = _begin_as(learners, parents)
     collector = Collector(environment, config, roles, pool)
     kitchens = collector.reset(learners.actor, _member_keys(key, members, 0, _KeyUse.RESET))
     rows = roles.trained * config.kitchens // roles.learners
@@ -229,6 +248,20 @@ def _begin(
         kitchens=kitchens,
         critic_carry=learners.critic.initial_carry(len(members), roles.learners, rows),
     )
+
+
+def _begin_as(learners: LearnerState, parents: Parents) -> LearnerState:
+    """The learners, those with a parent with its layers; also in critics that have layers."""
+
+    def transfer(network: Network) -> Network:
+        child = jax.vmap(jax.vmap(inherit))(network, parents.actors)
+        choose = jax.vmap(jax.vmap(jnp.where))
+        return jax.tree.map(lambda new, old: choose(parents.taken, new, old), child, network)
+
+    critic = learners.critic
+    if not isinstance(critic, ValueHead):
+        critic = transfer(critic)
+    return replace(learners, actor=transfer(learners.actor), critic=critic)
 
 
 def _iterate(
@@ -324,10 +357,12 @@ def _prepare(
     if collector.pool is not None and rollout.partners is not None:
         identities = collector.pool.identities[rollout.partners]
         identity = by_learner(axes.over_roles(identities, roles.trained))
-    outputs, critic_carry = jax.vmap(Network.unroll)(
-        learners.critic,
+    actor_carry = by_learner(rollout.actor_carry)
+    outputs, critic_carry = _values(
+        learners,
         observations,
         episode_start,
+        actor_carry[:, 0],
         axes.merge_learners(state.critic_carry),
         identity,
     )
@@ -351,11 +386,30 @@ def _prepare(
         values=chunks(normalized_values[:, :-1]),
         targets=chunks(jax.vmap(ValueNormalizer.normalize)(normalizer, targets)),
         # A chunk starts from the carry of the old parameters, as in MAPPO.
-        actor_carry=chunks(by_learner(rollout.actor_carry))[:, :, 0],
+        actor_carry=chunks(actor_carry)[:, :, 0],
         critic_carry=chunks(critic_carry[:, :-1])[:, :, 0],
         identity=None if identity is None else chunks(identity[:, :-1]),
     )
     return replace(learners, value_normalizer=normalizer), batch, critic_carry[:, -1]
+
+
+def _values(
+    learners: LearnerState,
+    observations: Array,
+    episode_start: Array,
+    actor_carry: Float[Array, "learners rows actor_carry"],
+    critic_carry: Float[Array, "learners rows critic_carry"],
+    identity: Array | None,
+) -> tuple[Float[Array, "learners time_and_last rows 1"], Array]:
+    """The critics' values of all steps, and their carry before each."""
+    if not isinstance(learners.critic, ValueHead):
+        unroll = jax.vmap(Network.unroll)
+        return unroll(learners.critic, observations, episode_start, critic_carry, identity)
+    features, _ = jax.vmap(Network.features)(
+        learners.actor, observations, episode_start, actor_carry
+    )
+    values = jax.vmap(ValueHead.__call__)(learners.critic, features, identity)
+    return values, jnp.zeros((*episode_start.shape, 0))
 
 
 def _standardize(

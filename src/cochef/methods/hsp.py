@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool
 
 from cochef.kitchen.events import Event
 from cochef.learning.reward_config import ORDER, RewardConfig, as_vector
@@ -31,7 +32,13 @@ from cochef.methods.parts.method import (
     first_line,
     task_weights,
 )
-from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, most_diverse, skill_levels
+from cochef.methods.parts.pools import (
+    DrawSeed,
+    PoolChoice,
+    TrainedPopulation,
+    most_diverse,
+    skill_levels,
+)
 
 # The role of pi_w; role 1 is pi_a's. It is also pi_w's number among the two learners of a member,
 # and a pool takes the first learner, so that pi_a never joins one.
@@ -47,7 +54,7 @@ BIASED_SHAPING = ("none", "annealed", "constant")
 WEIGHT_NAMES = (*(event.label for event in Event), ORDER)
 
 
-def draw(rewards: RewardConfig, members: int, seed: int) -> np.ndarray:
+def draw(rewards: RewardConfig, members: int, seed: DrawSeed) -> np.ndarray:
     """Draw w [members, events and order reward]: each w_j uniformly from C_j, 0 without a set.
 
     A member's row follows from the seed and its number alone. A w of zeros is kept.
@@ -55,14 +62,14 @@ def draw(rewards: RewardConfig, members: int, seed: int) -> np.ndarray:
     weights = np.zeros((members, len(WEIGHT_NAMES)), np.float32)
     columns = {name: number for number, name in enumerate(WEIGHT_NAMES)}
     for member in range(members):
-        generator = np.random.default_rng([seed, member])
+        generator = np.random.default_rng([*seed, member])
         # Sorted, so that the order in a file of rewards does not change what is drawn.
         for name in sorted(rewards.hidden):
             weights[member, columns[name]] = generator.choice(rewards.hidden[name])
     return weights
 
 
-def hidden_rewards(rewards: RewardConfig, members: int, seed: int) -> list[dict[str, float]]:
+def hidden_rewards(rewards: RewardConfig, members: int, seed: DrawSeed) -> list[dict[str, float]]:
     """The hidden rewards by name, without events of no weight.
 
     The order reward is named with a weight of 0, too: that pi_w does not care about the score.
@@ -74,7 +81,7 @@ def hidden_rewards(rewards: RewardConfig, members: int, seed: int) -> list[dict[
     return tables
 
 
-def weights(rewards: RewardConfig, members: int, seed: int, options: Options) -> RewardWeights:
+def weights(rewards: RewardConfig, members: int, seed: DrawSeed, options: Options) -> RewardWeights:
     """The hidden reward R_w for pi_w, the task reward R_t for pi_a, and shaping by the option."""
     hidden = jnp.asarray(draw(rewards, members, seed))
     task = task_weights(rewards, members, seed, options)
@@ -90,7 +97,19 @@ def weights(rewards: RewardConfig, members: int, seed: int, options: Options) ->
     )
 
 
-def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
+def begins_as_cook(weights: RewardWeights) -> Bool[Array, "pairs 2"]:
+    """pi_a always begins as a policy that cooks, pi_w if orders have a weight in its reward.
+
+    A pi_w that begins as a cook follows preferences about soups and deliveries that nobody finds
+    from scratch; but it clings to what it did, so those who are indifferent to orders do not.
+    """
+    biased = weights.task[:, BIASED] > 0
+    return jnp.stack([biased, jnp.ones_like(biased)], axis=1)
+
+
+def pool(
+    populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: DrawSeed
+) -> list[PoolChoice]:
     """The biased policies that the filter keeps, and three levels of the first of MEP's policies.
 
     18 + 6 x 3 = 36 in the paper (appendix E.1).
@@ -130,6 +149,9 @@ POPULATION = PopulationSpec(
     size=Size("biased", full=36, half=18, tiny=4),
     weights=weights,
     options={"biased_shaping": BIASED_SHAPING},
+    parents=mep.POPULATION.name,
+    begins_as_parent=begins_as_cook,
+    transfer_steps=0.4,
     hidden_rewards=hidden_rewards,
 )
 
@@ -140,6 +162,7 @@ METHOD = Method(
     summary=first_line(__doc__),
     populations=(POPULATION, mep.POPULATION),
     pool=pool,
+    parents=mep.POPULATION.name,
     # "kept" is the paper's K. "mep" has the name of a population: where it is 0, none is trained.
     pool_sizes=(Size("kept", full=18, half=9, tiny=3), Size("mep", full=6, half=3, tiny=1)),
     limits={"kept": "biased", "mep": "policies"},

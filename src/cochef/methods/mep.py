@@ -5,7 +5,6 @@ bonus for population entropy. The second stage is that of all methods, without M
 sampling of partners, which the HSP paper found not helpful (appendix D.2).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -17,8 +16,8 @@ from cochef.learning import axes
 from cochef.learning.collect import Rollout
 from cochef.learning.ppo import chosen_log_probs
 from cochef.learning.trainer import Algorithm
-from cochef.methods.parts.method import Method, PopulationSpec, Sizes, doubled, first_line
-from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, skill_levels
+from cochef.methods.parts.method import Method, PopulationSpec, doubled, first_line
+from cochef.methods.parts.pools import all_levels
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,6 @@ class PopulationEntropy:
         return -self.weight * jnp.log(mean_probability).reshape(rollout.actions.shape)
 
 
-def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
-    """All policies at all levels of skill."""
-    return skill_levels("mep", populations["mep"])
-
-
 POPULATION = PopulationSpec("mep", Algorithm(intrinsic_reward=PopulationEntropy()))
 
 METHOD = Method(
@@ -62,6 +56,6 @@ METHOD = Method(
     citation="Zhao et al. 2023",
     summary=first_line(__doc__),
     populations=(POPULATION,),
-    pool=pool,
+    pool=all_levels,
     variants={"double": doubled},
 )

@@ -9,7 +9,6 @@ In the names below, `policies` are all N policies, `members` those whose traject
 m did in step t of its trajectory r.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -20,8 +19,8 @@ from cochef.agents.networks import Network
 from cochef.learning.collect import Rollout
 from cochef.learning.ppo import chosen_log_probs
 from cochef.learning.trainer import AXIS, Algorithm
-from cochef.methods.parts.method import Method, PopulationSpec, Sizes, doubled, first_line
-from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, skill_levels
+from cochef.methods.parts.method import Method, PopulationSpec, doubled, first_line
+from cochef.methods.parts.pools import all_levels
 
 # PPO's clipping in the paper. The policy's own surrogate is clipped by `TrainingConfig.clip`; this
 # loss does not see the configuration.
@@ -150,11 +149,6 @@ def _members_first(leaf: Array) -> Array:
     return jnp.moveaxis(leaf, 0, 1)
 
 
-def pool(populations: Mapping[str, TrainedPopulation], sizes: Sizes, seed: int) -> list[PoolChoice]:
-    """All policies at all levels of skill."""
-    return skill_levels("trajdiv", populations["trajdiv"])
-
-
 POPULATION = PopulationSpec("trajdiv", Algorithm(auxiliary_loss=TrajectoryDiversity()))
 
 METHOD = Method(
@@ -163,6 +157,6 @@ METHOD = Method(
     citation="Lupu et al. 2021",
     summary=first_line(__doc__),
     populations=(POPULATION,),
-    pool=pool,
+    pool=all_levels,
     variants={"double": doubled},
 )

@@ -6,21 +6,23 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
+from cochef.agents.networks import Network
 from cochef.errors import InputError, shown
 from cochef.kitchen.constants import SEATS
 from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
 from cochef.learning.reward_config import RewardConfig, as_vector
-from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
-from cochef.methods.parts.pools import PoolChoice, TrainedPopulation
+from cochef.learning.trainer import Algorithm, Parents, RewardWeights, Trainer
+from cochef.methods.parts.pools import DrawSeed, PoolChoice, TrainedPopulation
 
 Scale = Literal["full", "half", "tiny"]  # the field of `Size` that a preset takes
 Sizes = Mapping[str, int | None]  # by the name of a `Size`; None stands for all there are
 Options = Mapping[str, str]  # settings that only one population has, by name
 Variant = Callable[[Sizes], Sizes]
-PoolRule = Callable[[Mapping[str, TrainedPopulation], Sizes, int], list[PoolChoice]]
+PoolRule = Callable[[Mapping[str, TrainedPopulation], Sizes, DrawSeed], list[PoolChoice]]
 """Choose a pool, given the populations by name, the sizes and a seed."""
 
 
@@ -38,7 +40,9 @@ SELF_PLAY_PPO = Algorithm()
 POLICIES = Size("policies", full=12, half=6, tiny=2)  # of a population with the task reward
 
 
-def task_weights(rewards: RewardConfig, members: int, seed: int, options: Options) -> RewardWeights:
+def task_weights(
+    rewards: RewardConfig, members: int, seed: DrawSeed, options: Options
+) -> RewardWeights:
     """Both roles get the task reward, and the shaped reward of the first stage, annealed."""
     shaping = jnp.asarray(as_vector(rewards.shaping))
     shaping = jnp.broadcast_to(shaping, (members, SEATS, len(shaping)))
@@ -52,11 +56,17 @@ class PopulationSpec:
     name: str
     algorithm: Algorithm = SELF_PLAY_PPO
     size: Size = POLICIES
-    weights: Callable[[RewardConfig, int, int, Options], RewardWeights] = task_weights
+    weights: Callable[[RewardConfig, int, DrawSeed, Options], RewardWeights] = task_weights
     """Reward weights by reward configuration, number of members, seed and options."""
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Settings that only this population has, with their allowed values; the first is default."""
-    hidden_rewards: Callable[[RewardConfig, int, int], list[dict[str, float]]] | None = None
+    parents: str | None = None
+    """The population whose final policies its learners begin as, unless they begin from scratch."""
+    begins_as_parent: Callable[[RewardWeights], Bool[Array, "members learners"]] | None = None
+    """Which learners begin so; the others have fresh weights."""
+    transfer_steps: float = 1.0
+    """The share of the first stage's steps that is enough if they do."""
+    hidden_rewards: Callable[[RewardConfig, int, DrawSeed], list[dict[str, float]]] | None = None
     """The weights of each member's hidden reward, by name, as files and reports show them.
 
     Takes reward configuration, number of members and seed; None without hidden rewards.
@@ -70,16 +80,32 @@ class PopulationSpec:
         members: int,
         seed: int,
         options: Options | None = None,
+        parents: Network | None = None,
     ) -> Trainer:
-        """The population, ready to learn."""
-        weights = self.weights(rewards, members, seed, self.with_defaults(options or {}))
+        """The population, ready to learn; it may begin as some policies, [members]."""
+        options = self.with_defaults(options or {})
+        weights = self.weights(rewards, members, draw_seed(layout, seed), options)
         trained = self.algorithm.roles.trained
         # `weights` is about both roles; a copy of a learner or a frozen partner is not rewarded.
         weights = RewardWeights(
             weights.events[:, :trained], weights.task[:, :trained], weights.shaping[:, :trained]
         )
-        environment = KitchenEnvironment(layout, config.network.observation)
-        return Trainer(environment, self.algorithm, config, weights, jax.random.key(seed))
+        return Trainer(
+            environment=KitchenEnvironment(layout, config.network.observation),
+            algorithm=self.algorithm,
+            config=config,
+            weights=weights,
+            key=jax.random.key(seed),
+            parents=self._parents(weights, parents),
+        )
+
+    def _parents(self, weights: RewardWeights, policies: Network | None) -> Parents | None:
+        """The policies as parents of those learners that begin as one."""
+        if policies is None or self.begins_as_parent is None:
+            return None
+        learners = self.algorithm.roles.learners
+        actors = jax.tree.map(lambda leaf: jnp.stack([leaf] * learners, axis=1), policies)
+        return Parents(actors, self.begins_as_parent(weights))
 
     def with_defaults(self, options: Options) -> dict[str, str]:
         """The options, checked, and the defaults of those that are not given."""
@@ -119,6 +145,8 @@ class Method:
 
     Without a pool there is no second stage: the method's agents are its population's final ones.
     """
+    parents: str | None = None
+    """The population with the task reward whose policies agents begin as; None for its own."""
     pool_sizes: tuple[Size, ...] = ()
     """The sizes that its pool rule takes, besides those of its populations.
 
@@ -135,10 +163,21 @@ class Method:
         """The method's own population."""
         return self.populations[0]
 
+    @property
+    def parent_population(self) -> PopulationSpec:
+        """The population whose final policies the method's agents begin as."""
+        name = self.parents or self.population.name
+        return next(spec for spec in self.populations if spec.name == name)
+
     def sizes(self, scale: Scale) -> dict[str, int | None]:
         """All sizes on a scale, by name."""
         every = (*(population.size for population in self.populations), *self.pool_sizes)
         return {size.name: getattr(size, scale) for size in every}
+
+
+def draw_seed(layout: Layout, seed: int) -> DrawSeed:
+    """The seed of draws for a layout: layouts with the same sets do not share what is drawn."""
+    return layout.seed, seed
 
 
 def first_line(docstring: str | None) -> str:

@@ -3,7 +3,7 @@
 They choose by numbers alone; files are read and written elsewhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from cochef.kitchen.events import event_distances
 LEVELS = ("init", "mid", "final")
 
 Counts = Float[np.ndarray, "policies events"]
+DrawSeed = tuple[int, ...]  # for NumPy: see `method.draw_seed`
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,16 @@ def skill_levels(
     return chosen
 
 
+def all_levels(
+    populations: Mapping[str, TrainedPopulation], sizes: Mapping[str, int | None], seed: DrawSeed
+) -> list[PoolChoice]:
+    """The pool rule of FCP, MEP and TrajDiv: all members of the one population at all levels."""
+    ((name, population),) = populations.items()
+    return skill_levels(name, population)
+
+
 def most_diverse(
-    name: str, population: TrainedPopulation, keep: int | None, seed: int
+    name: str, population: TrainedPopulation, keep: int | None, seed: DrawSeed
 ) -> list[PoolChoice]:
     """The final policies that behave differently, in the order of choice; all if `keep` is None."""
     # Counted even if all are kept: what is counted here is written down next to the pool.
@@ -86,7 +95,7 @@ def event_diversity(counts: Counts, chosen: Int[np.ndarray, " chosen"]) -> float
     return float(event_distances(counts)[np.ix_(chosen, chosen)].sum())
 
 
-def select(counts: Counts, keep: int, seed: int) -> Int[np.ndarray, " keep"]:
+def select(counts: Counts, keep: int, seed: DrawSeed) -> Int[np.ndarray, " keep"]:
     """Greedily choose the policies that raise event diversity most (algorithm 1 of the HSP paper).
 
     The first one, i_0, is drawn; the result is in the order of choice. It may have near-duplicates:
