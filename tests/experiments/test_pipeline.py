@@ -381,7 +381,6 @@ def test_pairs_that_begin_as_policies_learn_for_fewer_steps():
         ("laptop", None, True),
         ("paper", None, False),
         ("laptop", "scratch", False),
-        ("paper", "transfer", True),
     ],
 )
 def test_presets_but_the_papers_transfer_unless_told_otherwise(preset, begin, transfers):
@@ -390,6 +389,12 @@ def test_presets_but_the_papers_transfer_unless_told_otherwise(preset, begin, tr
     inputs = pipeline.report_job(layout, ("hsp",), preset, overrides=overrides).inputs
     for name in ("hsp-agents", "hsp-biased"):
         assert ("parents" in inputs[name].inputs) == transfers
+
+
+def test_agents_with_a_gru_cannot_begin_as_feed_forward_policies():
+    overrides = Overrides(begin="transfer")
+    with pytest.raises(InputError, match="take --from scratch, or a preset with a minGRU"):
+        pipeline.report_job(layouts.get("cramped_room"), ("hsp",), "paper", overrides=overrides)
 
 
 def test_self_play_agents_are_those_of_fcps_population():

@@ -139,6 +139,7 @@ class _Graph:
             pool = Job(build, label, populations)
             inputs = {"pool": pool}
             if self.transfers:
+                stage.check_transfer()
                 spec = method.parent_population
                 parents = populations.get(spec.name) or self.population(spec, sizes, method)
                 inputs["parents"] = parents
