@@ -1,6 +1,7 @@
 """`cochef train`: a population that learns, and the same again."""
 
 import json
+import re
 
 import pytest
 
@@ -27,6 +28,16 @@ def test_training_leaves_agents_curves_and_files_for_tensorboard(trained):
     assert (trained / "learning.png").read_bytes().startswith(b"\x89PNG")
     assert any((trained / "tensorboard").iterdir())
     assert [line["steps"] for line in read_metrics(trained)] == [320, 640, 960]
+
+
+def test_without_a_terminal_plain_lines_tell_the_progress(trained, narrow, tmp_path, capsys):
+    assert Train("mep", narrow, **SMOKE, out=tmp_path / "again").run() == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "mep: compiling"
+    assert re.fullmatch(
+        r"mep: 100%, 1\.0k steps, [\d.]+[kM]/s, 0:00 left, returns mean \d+, best \d+, worst \d+",
+        lines[-1],
+    )
 
 
 def test_a_trained_agent_is_evaluated_by_its_path(trained, narrow, capsys):

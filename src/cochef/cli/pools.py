@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cochef.cli.arguments import OwnLayout, Seed, check_seed
 from cochef.cli.output import print_line
-from cochef.cli.train import INTERRUPTED, ProgressBar
+from cochef.cli.train import INTERRUPTED, progress_of
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import claim_directory
@@ -148,7 +148,7 @@ class TrainWithPool:
             console.print(text, markup=False)
 
         try:
-            stage.run(JobContext(self.out, inputs, [ProgressBar(console)], log))
+            stage.run(JobContext(self.out, inputs, [progress_of(console)], log))
         except KeyboardInterrupt:
             console.print("interrupted; the same command resumes from the last checkpoint")
             return INTERRUPTED

@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from cochef.cli.arguments import LayoutName, MethodName, Seed, check_seed
 from cochef.cli.output import print_line
-from cochef.cli.train import INTERRUPTED, ProgressBar
+from cochef.cli.train import INTERRUPTED, progress_of
 from cochef.experiments.presets import Overrides, PresetName
 from cochef.runtime import use_all_cores
 
@@ -58,7 +58,7 @@ class RunMethods:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
 
         def writers_of(job: Job) -> list[MetricsWriter]:
-            return [ProgressBar(console)] if job.stage.kind in TRAINING else []
+            return [progress_of(console)] if job.stage.kind in TRAINING else []
 
         def log(text: str) -> None:
             console.print(text, markup=False)

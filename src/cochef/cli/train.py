@@ -1,5 +1,6 @@
 """`cochef train`: train a population, the first stage of a method."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cochef.experiments.stages import TrainPopulation
     from cochef.learning.writers import MetricsWriter
 
+LINE_SECONDS = 15.0  # between two lines about a training
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 
 
@@ -68,7 +70,7 @@ class Train:
         name = f"{self.method}-{layout.name}-{self.preset}-{self.seed}"
         directory = self.out or Path("runs") / name
         console = Console(stderr=True, highlight=False, soft_wrap=True)
-        writers: list[MetricsWriter] = [ProgressBar(console)]
+        writers: list[MetricsWriter] = [progress_of(console)]
         if self.tensorboard:
             writers.append(TensorBoardWriter(directory / "tensorboard"))
 
@@ -82,6 +84,68 @@ class Train:
             return INTERRUPTED
         _report(stage, directory)
         return 0
+
+
+def progress_of(console: Console) -> "MetricsWriter":
+    """What shows a training's progress: a bar in a terminal, elsewhere a line now and then."""
+    return ProgressBar(console) if console.is_terminal else ProgressLines(console)
+
+
+class TrainingRate:
+    """How fast a training has been since its first line of metrics."""
+
+    def __init__(self, run_config: Mapping[str, Any]) -> None:
+        """Nothing is known yet."""
+        self.name: str = run_config.get("population", "agents")
+        self.total_steps: int = run_config["training"]["total_steps"]
+        self._members: int = run_config["members"]
+        self._first: Mapping[str, Any] | None = None
+
+    def describe(self, line: Mapping[str, Any]) -> tuple[str, str, float]:
+        """Steps and rate, returns, and the seconds that are left."""
+        self._first = self._first or line
+        seconds = line["seconds"] - self._first["seconds"]
+        steps = line["steps"] - self._first["steps"]
+        rate = steps / seconds if seconds else 0.0
+        left = (self.total_steps - line["steps"]) / rate if rate else 0.0
+        returns = line["task_return"]
+        return (
+            f"{_short(line['steps'])} steps, {_short(self._members * rate)}/s",
+            f"mean {fmean(returns):.0f}, best {max(returns):.0f}, worst {min(returns):.0f}",
+            left,
+        )
+
+
+class ProgressLines:
+    """Prints a plain line about a training every 15 seconds, for logs."""
+
+    def __init__(self, console: Console) -> None:
+        """Nothing is printed yet."""
+        self._console = console
+        self._rate: TrainingRate | None = None
+        self._printed = 0.0
+
+    def begin(self, run_config: Mapping[str, Any]) -> None:
+        """Say that it compiles."""
+        self._rate = TrainingRate(run_config)
+        self._printed = time.monotonic()
+        self._console.print(f"{self._rate.name}: compiling", markup=False)
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        """Print an iteration, if the last line is some time ago or it is the last one."""
+        assert self._rate is not None
+        steps, returns, left = self._rate.describe(line)
+        # The last iteration ends less than one iteration before the total.
+        last = line["steps"] + line["steps"] // line["iteration"] > self._rate.total_steps
+        if last or time.monotonic() - self._printed >= LINE_SECONDS:
+            self._printed = time.monotonic()
+            share = line["steps"] / self._rate.total_steps
+            minutes = f"{left // 60:.0f}:{left % 60:02.0f} left"
+            text = f"{self._rate.name}: {share:.0%}, {steps}, {minutes}, returns {returns}"
+            self._console.print(text, markup=False)
+
+    def end(self) -> None:
+        """Nothing to close."""
 
 
 class ProgressBar:
@@ -98,34 +162,22 @@ class ProgressBar:
             console=console,
         )
         self._task: TaskID | None = None
-        self._members = 0
-        self._first: Mapping[str, Any] | None = None
+        self._rate: TrainingRate | None = None
 
     def begin(self, run_config: Mapping[str, Any]) -> None:
         """Show an empty bar."""
-        self._members = run_config["members"]
+        self._rate = TrainingRate(run_config)
         self._task = self._progress.add_task(
-            run_config.get("population", "agents"),
-            total=run_config["training"]["total_steps"],
-            steps="compiling",
-            returns="",
+            self._rate.name, total=self._rate.total_steps, steps="compiling", returns=""
         )
         self._progress.start()
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Show an iteration."""
         assert self._task is not None
-        self._first = self._first or line
-        seconds = line["seconds"] - self._first["seconds"]
-        steps = self._members * (line["steps"] - self._first["steps"])
-        rate = steps / seconds if seconds else 0.0
-        returns = line["task_return"]
-        self._progress.update(
-            self._task,
-            completed=line["steps"],
-            steps=f"{_short(line['steps'])} steps, {_short(rate)}/s",
-            returns=f"mean {fmean(returns):.0f}, best {max(returns):.0f}, worst {min(returns):.0f}",
-        )
+        assert self._rate is not None
+        steps, returns, _ = self._rate.describe(line)
+        self._progress.update(self._task, completed=line["steps"], steps=steps, returns=returns)
 
     def end(self) -> None:
         """Leave the bar as it is."""
