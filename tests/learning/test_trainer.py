@@ -8,9 +8,9 @@ import pytest
 
 from cochef import methods
 from cochef.experiments.presets import PRESETS
-from tests.learning.first_iteration import arrays, first_iteration, trainer
+from tests.learning.first_iteration import AGENTS, arrays, first_iteration, trainer
 
-METHODS = ("sp", "hsp")
+METHODS = ("sp", "hsp", AGENTS)
 # What follows from random draws alone: the first actors; states, seats and clocks later.
 DRAWN = ("before", "after.kitchens")
 BIASED_PAIRS = 36
