@@ -239,6 +239,7 @@ def test_near_duplicates_are_counted():
         ),
         (("fcp",), "smoke", {"policies": 0}, "policies is 0"),
         (("fcp",), "smoke", {"kitchens": 0}, "kitchens is 0"),
+        (("fcp",), "paper", {"begin": "transfer"}, "parents with a GRU .* begin from scratch"),
     ],
 )
 def test_what_cannot_be_run_is_refused(methods, preset, overrides, complaint):
@@ -389,12 +390,6 @@ def test_presets_but_the_papers_transfer_unless_told_otherwise(preset, begin, tr
     inputs = pipeline.report_job(layout, ("hsp",), preset, overrides=overrides).inputs
     for name in ("hsp-agents", "hsp-biased"):
         assert ("parents" in inputs[name].inputs) == transfers
-
-
-def test_agents_with_a_gru_cannot_begin_as_feed_forward_policies():
-    overrides = Overrides(begin="transfer")
-    with pytest.raises(InputError, match="take --from scratch, or a preset with a minGRU"):
-        pipeline.report_job(layouts.get("cramped_room"), ("hsp",), "paper", overrides=overrides)
 
 
 def test_self_play_agents_are_those_of_fcps_population():

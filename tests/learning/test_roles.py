@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cochef.agents.agent import Stay
-from cochef.agents.network_config import NetworkConfig
+from cochef.agents.network_config import NetworkConfig, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.kitchen.constants import SEATS, Action, Direction
 from cochef.kitchen.dynamics import Outcome
@@ -74,8 +74,7 @@ CONFIG = TrainingConfig(
 )
 
 
-def with_copy(decay, recurrent=0):
-    network = NetworkConfig(hidden=(4,), recurrent=recurrent)
+def with_copy(decay, network=CONFIG.network):
     nothing = jnp.zeros((MEMBERS, 1, MIRROR.events))
     return Trainer(
         environment=MIRROR,
@@ -100,10 +99,20 @@ def policy_by_step(copies):
     return np.asarray(jax.vmap(of_member)(copies))
 
 
-@pytest.mark.parametrize("recurrent", [0, 4])
-def test_a_copy_is_a_noisy_moving_average_of_its_learner(recurrent):
+@pytest.mark.parametrize(
+    "network",
+    [
+        NetworkConfig(hidden=(4,)),
+        NetworkConfig(hidden=(4,), recurrent=4),
+        NetworkConfig(
+            hidden=(4,), recurrent=4, recurrent_kind=RecurrentKind.MINGRU, shared_trunk=True
+        ),
+    ],
+    ids=["feed-forward", "GRU", "minGRU, shared trunk"],
+)
+def test_a_copy_is_a_noisy_moving_average_of_its_learner(network):
     decay = 0.9
-    trainer = with_copy(decay, recurrent)
+    trainer = with_copy(decay, network)
     state = trainer.begin()
     assert jax.tree.all(jax.tree.map(np.array_equal, state.copies, own_actors(state)))
     for iteration in range(6):

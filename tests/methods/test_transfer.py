@@ -10,7 +10,7 @@ import pytest
 
 from cochef import methods
 from cochef.agents.actor_critic import actor, observation_spec
-from cochef.agents.network_config import ObservationKind
+from cochef.agents.network_config import ObservationKind, RecurrentKind
 from cochef.agents.networks import Network
 from cochef.errors import InputError
 from cochef.experiments import pipeline
@@ -130,6 +130,16 @@ def test_adaptive_agents_with_a_carry_begin_nearly_as_the_policy_of_their_number
     if not shared_trunk:
         own = state.learners.critic.layers[0].weight[:, 0, : SPEC.shape[0]]
         assert np.array_equal(own, parents.layers[0].weight)
+
+
+def test_a_gru_does_not_begin_as_a_feed_forward_policy():
+    config = SMOKE.second_stage.training
+    network = replace(config.network, recurrent_kind=RecurrentKind.GRU)
+    pool = PartnerPool((NetworkGroup(policies(2)),), Sampling.STRATIFIED, PartnerIdentity.NUMBER)
+    with pytest.raises(InputError, match="parents with a GRU"):
+        adaptive_agents(
+            LAYOUT, shipped(LAYOUT), replace(config, network=network), pool, 2, 0, policies(2)
+        )
 
 
 def method_jobs(name, **overrides):

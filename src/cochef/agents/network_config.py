@@ -56,6 +56,14 @@ class NetworkConfig:
                 f"recurrent is {self.recurrent} beside a layer of {beside}; a minGRU is as wide"
             )
 
+    def check_inherits(self) -> None:
+        """Raise an error if it cannot begin as a feed-forward policy."""
+        if self.recurrent and self.recurrent_kind is RecurrentKind.GRU:
+            raise InputError(
+                "parents with a GRU between layers and head; a learner begins as a feed-forward "
+                "policy with a minGRU or no recurrent layer: begin from scratch"
+            )
+
     @property
     def recurrent_after(self) -> int:
         """The dense layer that a minGRU stands beside: the last but one, so that one mixes both."""

@@ -139,7 +139,8 @@ class _Graph:
             pool = Job(build, label, populations)
             inputs = {"pool": pool}
             if self.transfers:
-                stage.check_transfer()
+                # Before the first stage is trained, which may take days.
+                stage.training.network.check_inherits()
                 spec = method.parent_population
                 parents = populations.get(spec.name) or self.population(spec, sizes, method)
                 inputs["parents"] = parents

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import tyro
 
 from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
-from cochef.errors import InputError
 from cochef.learning.config import Schedule, TrainingConfig
 
 Begin = Literal["transfer", "scratch"]
@@ -28,15 +27,6 @@ class SecondStage:
     """What the critic is told about the partner: none, number or one-hot."""
     agents: int = 4
     """How many agents, which differ in their random numbers alone."""
-
-    def check_transfer(self) -> None:
-        """Raise an error if its agents cannot begin as feed-forward policies."""
-        network = self.training.network
-        if network.recurrent and network.recurrent_kind is RecurrentKind.GRU:
-            raise InputError(
-                "agents with a GRU cannot begin as feed-forward policies; "
-                "take --from scratch, or a preset with a minGRU: smoke, quick, laptop"
-            )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from cochef.agents.network_config import RecurrentKind
 from cochef.agents.networks import Network, ValueHead, inherit
 from cochef.errors import InputError
 from cochef.learning import axes
@@ -123,12 +122,8 @@ class Trainer:
                 f"recurrent is {self.config.network.recurrent} in a population whose members meet; "
                 "it takes 0: their policies are compared step by step, without a carry"
             )
-        network = self.config.network
-        if self.parents and network.recurrent and network.recurrent_kind is RecurrentKind.GRU:
-            raise InputError(
-                "parents with a GRU between layers and head; a learner begins as a feed-forward "
-                "policy with a minGRU or no recurrent layer: begin from scratch"
-            )
+        if self.parents is not None:
+            self.config.network.check_inherits()
 
     @property
     def members(self) -> int:
