@@ -11,7 +11,7 @@ import jax
 import pytest
 from rich.console import Console
 
-from cochef.agents.network_config import NetworkConfig, ObservationKind
+from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.benchmarks.learning_time import TOGETHER, LearningTimes, learn
 from cochef.benchmarks.peers.service import LearningTime
@@ -67,6 +67,12 @@ def test_a_recurrent_layer_takes_the_products_of_its_three_gates():
     assert multiply_adds(recurrent) == 3 * (5 * 4 + 4 * 3 * 2 + 2 * 3 * 2 + 2 * 3) - 5 * 4
 
 
+def test_a_mingru_takes_the_products_of_its_two_gates():
+    config = NetworkConfig(hidden=(4, 3), recurrent=4, recurrent_kind=RecurrentKind.MINGRU)
+    layers = 5 * 4 + 4 * 2 * 4 + 4 * 3 + 3 * 2
+    assert multiply_adds(network(config, (5,), 2)) == 3 * layers - 5 * 4
+
+
 def test_a_convolution_takes_its_products_in_every_cell():
     filtering = network(
         NetworkConfig(ObservationKind.GRID, channels=(5, 6), hidden=(7,)), (2, 3, 4), 3
@@ -88,6 +94,10 @@ def test_an_update_takes_both_seats_of_every_step_in_every_epoch_whoever_plays_t
     ) == update_multiply_adds(trainer)
     more_epochs = sp.POPULATION.trainer(LAYOUT, REWARDS, replace(TINY, epochs=3), 2, seed=0)
     assert update_multiply_adds(more_epochs) == 3 * update_multiply_adds(trainer)
+    config = replace(TINY, network=replace(TINY.network, shared_trunk=True))
+    one_trunk = sp.POPULATION.trainer(LAYOUT, REWARDS, config, 2, seed=0)
+    value_head = 3 * (4 * 4 + 4 * 1)
+    assert update_multiply_adds(one_trunk) == 2 * 2 * ITERATION * (actor + value_head)
 
 
 @pytest.mark.long
@@ -188,6 +198,14 @@ def test_ratios_are_of_the_same_round(speed):
     assert speed.product_share(plain) == 0.5
     assert speed.times_peer(plain) == 5.0
     assert replace(speed, peer=None, peer_rates=()).times_peer(plain) is None
+
+
+def test_the_numbers_are_fit_for_a_file(speed):
+    written = json.loads(json.dumps(speed.to_json()))
+    network = written["config"]["network"]
+    assert (network["observation"], network["recurrent_kind"]) == ("compact", "gru")
+    assert network["hidden"] == [4, 4]
+    assert written["peer_rates"] == [10.0, 10.0, 50.0]
 
 
 def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):

@@ -59,6 +59,18 @@ def test_help_names_every_method(cochef, command):
     assert "{" + ",".join(methods.names()) + "}" in text
 
 
+def test_where_agents_begin_is_an_option_that_reaches_the_plan(cochef, tmp_path):
+    words = ("run", "--layout", "cramped_room", "--preset", "paper", "--out", tmp_path, "--from")
+    code, text = cochef(*words, "nowhere")
+    assert code == 2
+    assert "'scratch'" in text
+    assert "'transfer'" in text
+    code, text = cochef(*words, "transfer")
+    assert code == 2
+    assert "begin from scratch" in text  # the paper's agents have a GRU
+    assert not [*tmp_path.iterdir()]
+
+
 def test_help_that_nobody_reads_to_the_end_is_no_crash():
     reading, writing = os.pipe()
     os.close(reading)

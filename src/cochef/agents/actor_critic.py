@@ -1,7 +1,7 @@
 """Trained agents: a network that observes a kitchen and gives the log-odds of the actions."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,7 @@ def card(
     kind: str, layout: Layout, config: NetworkConfig, metadata: Mapping[str, Any]
 ) -> storage.Card:
     """The card of a file that holds networks of this config."""
-    kinds = {"observation": config.observation.value, "recurrent_kind": config.recurrent_kind.value}
-    table = asdict(config) | kinds
-    return storage.Card(kind, layout.name, layout.fingerprint, table, metadata)
+    return storage.Card(kind, layout.name, layout.fingerprint, config.to_json(), metadata)
 
 
 def build(

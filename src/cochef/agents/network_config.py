@@ -1,7 +1,8 @@
 """Sizes of networks, checked where they enter. Importing this loads no JAX."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
+from typing import Any
 
 from cochef import validation
 from cochef.errors import InputError, shown
@@ -55,6 +56,11 @@ class NetworkConfig:
             raise InputError(
                 f"recurrent is {self.recurrent} beside a layer of {beside}; a minGRU is as wide"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as a file has them."""
+        kinds = {"observation": self.observation.value, "recurrent_kind": self.recurrent_kind.value}
+        return asdict(self) | kinds
 
     def check_inherits(self) -> None:
         """Raise an error if it cannot begin as a feed-forward policy."""

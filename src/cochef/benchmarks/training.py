@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
-from cochef.agents.networks import Gru, Network
+from cochef.agents.networks import Gru, Network, ValueHead
 from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
 from cochef.benchmarks.peers.process import Peer, running
@@ -148,7 +148,7 @@ class TrainingSpeed:
             for timing in self.timings
         ]
         config = asdict(self.config)
-        config["network"]["observation"] = self.config.network.observation.value
+        config["network"] = self.config.network.to_json()
         return {
             "layout": self.layout,
             "config": config,
@@ -325,12 +325,15 @@ def update_multiply_adds(trainer: Trainer) -> int:
     return config.epochs * rows * (multiply_adds(learner.actor) + multiply_adds(learner.critic))
 
 
-def multiply_adds(network: Network) -> int:
+def multiply_adds(network: Network | ValueHead) -> int:
     """Multiply-adds of a network's layers to learn from one row.
 
     A layer takes three products: forward, the gradient of its weights, and that of its input, which
-    the first layer does not need. Convolutions count as if nothing were cut off at the edges.
+    the first layer on an observation does not need. Convolutions count as if nothing were cut off
+    at the edges.
     """
+    if isinstance(network, ValueHead):
+        return 3 * sum(math.prod(one.weight.shape) for one in (network.layer, network.head))
     cells = math.prod(network.spec.shape[:-1])
     products = [cells * math.prod(one.kernel.shape) for one in network.convolutions]
     linear = [*network.layers, network.head]
