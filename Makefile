@@ -26,8 +26,9 @@ check: .venv/ready-to-test
 test-long: .venv/ready-to-test .venv/browser
 	$(BIN)/pytest -n 2 -m long -s
 
-bench: .venv/ready-to-run .venv-peers/ready
+bench: .venv/ready-to-test .venv-peers/ready
 	$(BIN)/cochef bench kitchen --peers .venv-peers --out out/bench_kitchen.json
+	$(BIN)/cochef bench environments --peers .venv-peers --out out/bench_environments.json
 	$(BIN)/cochef bench partners --out out/bench_partners.json
 	$(BIN)/cochef bench training --peers .venv-peers --out out/bench_training.json
 	$(BIN)/cochef bench kitchen --scaling out/kitchen_speed.png --out out/kitchen_speed.json

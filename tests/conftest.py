@@ -19,6 +19,7 @@ keep_compiled_programs()
 
 LONGEST_FIRST = (
     "experiments",
+    "cluster",
     "ladder",
     "learning",
     "web",

@@ -1,5 +1,8 @@
 """Faults of the input: what a person or a file gave cannot be used."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _LONGEST = 80  # characters of a value that an error shows
 
 
@@ -14,3 +17,15 @@ def shown(value: object) -> str:
     except (ValueError, RecursionError):
         return f"a huge {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def did_you_mean(value: object, names: Iterable[str]) -> str:
+    """A question after the most similar of some names, with a blank at its end, or nothing."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return ""
+    by_spelling = {name.lower(): name for name in names}
+    close = get_close_matches(value.lower(), by_spelling, n=1)
+    # A part of a name, such as `ring`, is less similar than it is clear.
+    parts = [name for name in by_spelling if len(value) > 2 and value.lower() in name]
+    found = close or parts[:1]
+    return f"did you mean {by_spelling[found[0]]}? " if found else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cochef import interrupts
 from cochef.errors import InputError
 
 
@@ -22,6 +23,15 @@ def read_limited(path: Path, most: int, kind: str) -> bytes:
     return content
 
 
+def claim_file(path: Path) -> None:
+    """Make sure that a file can be written to its directory, before any work goes into it."""
+    with _named(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        claim = path.with_name(f".{path.name}.{os.getpid()}.part")
+        claim.open("wb").close()
+        claim.unlink()
+
+
 def claim_directory(directory: Path) -> None:
     """Make a directory that can be written to, before any work goes into what it will hold."""
     write_whole(directory / ".claim", b"")
@@ -30,20 +40,41 @@ def claim_directory(directory: Path) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file and the directories above it; the file is there whole or not at all."""
+    with interrupts.writing(), replaced_when_done(path) as partial, partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def replaced_when_done(path: Path) -> Iterator[Path]:
+    """Another file to write to, which takes the place of `path` at the end if there is no error."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+
+    def remove() -> None:
+        with suppress(OSError, ValueError):
+            partial.unlink()
+
+    with interrupts.cleaning_up(remove):
+        try:
+            with _named(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                yield partial
+                partial.replace(path)
+        finally:
+            remove()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in the error if writing fails."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        yield
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be written ({reason}); give another place") from error
-    finally:
-        with suppress(OSError, ValueError):
-            partial.unlink()
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Process-wide settings of JAX. Only entry points call this: the command line and the tests."""
+"""Process-wide settings of JAX; only entry points call this.
+
+They are the command line, the public interface and the tests.
+"""
 
 import contextlib
 import os
@@ -21,16 +24,43 @@ def keep_compiled_programs() -> None:
     _configure("jax_persistent_cache_min_compile_time_secs", _LEAST_COMPILE_SECONDS)
 
 
+def compile_quickly() -> None:
+    """Compile programs fast, which then run slower: for trials that are mostly compiling."""
+    _configure("jax_disable_most_optimizations", 1)
+
+
+def keep_compiled_programs_unless_kept() -> None:
+    """Keep compiled programs on disk, unless whoever imports us has chosen a place for them.
+
+    Also if JAX is loaded and has compiled something already.
+    """
+    import jax  # noqa: PLC0415  (this module is also for those who do not need JAX)
+    from jax.experimental.compilation_cache import compilation_cache  # noqa: PLC0415
+
+    if jax.config.jax_compilation_cache_dir is None:  # pyright: ignore[reportAttributeAccessIssue]
+        keep_compiled_programs()
+        compilation_cache.reset_cache()
+
+
 def use_all_cores() -> None:
     """Make every core of a CPU a device, among which populations are divided.
 
     This has no effect once JAX has computed something.
     """
-    cores = os.cpu_count() or 1
-    if cores > 1:
+    use_cores(cores())
+
+
+def cores() -> int:
+    """How many cores this machine has."""
+    return os.cpu_count() or 1
+
+
+def use_cores(number: int) -> None:
+    """Make some cores of a CPU a device each, before JAX has computed something."""
+    if number > 1:
         # JAX refuses to change the number of devices after its backend has started.
         with contextlib.suppress(RuntimeError):
-            _configure("jax_num_cpu_devices", cores)
+            _configure("jax_num_cpu_devices", number)
 
 
 def compute_in_calling_thread() -> None:

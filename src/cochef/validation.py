@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
-from cochef.errors import InputError, shown
+from cochef.errors import InputError, did_you_mean, shown
 
 Limit = int | float | None
 
@@ -66,7 +66,8 @@ def known(value: object, kind: str, names: Iterable[str]) -> str:
     """The name of something that exists, such as a layout or a method."""
     words = list(names)
     if not isinstance(value, str) or value not in words:
-        raise InputError(f"unknown {kind} {shown(value)}; known: {', '.join(words)}")
+        close = did_you_mean(value, words)
+        raise InputError(f"unknown {kind} {shown(value)}; {close}known: {', '.join(words)}")
     return value
 
 

@@ -10,7 +10,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from cochef.adapters.gymnasium import ENVIRONMENT_ID, KitchenWithPartner
+from cochef.adapters.common import KitchenSettings
+from cochef.adapters.gymnasium import KitchenWithPartner
 from cochef.adapters.jaxmarl import MultiAgentKitchen
 from cochef.adapters.pettingzoo import ParallelKitchen
 from cochef.agents.agent import Random, Stay
@@ -44,30 +45,47 @@ def test_pettingzoo_finds_the_parallel_environment_deterministic(name):
 
 @one_of_each_kind
 def test_gymnasium_finds_no_fault_with_the_environment_and_its_pictures(name):
-    check_env(gymnasium.make(ENVIRONMENT_ID, layout=name, partner=Random()).unwrapped)
+    env = gymnasium.make(f"cochef.envs:CoChef/{name}-v0")
+    check_env(env.unwrapped, skip_render_check=name != "cramped_room")
 
 
 @each_observation
 def test_the_conformance_tests_pass_with_every_observation(kind):
     parallel_api_test(ParallelKitchen("many_orders", kind), num_cycles=20)
-    check_env(
-        gymnasium.make(
-            ENVIRONMENT_ID, layout="many_orders", partner=Random(), observation=kind
-        ).unwrapped
-    )
+    env = gymnasium.make("cochef.envs:CoChef/many_orders-v0", observation=kind, raw=kind == "grid")
+    check_env(env.unwrapped, skip_render_check=True)
 
 
 @each_observation
-def test_observations_are_those_of_each_chef(kind):
+def test_raw_observations_are_those_of_each_chef(kind):
     layout = layouts.get("cramped_room")
     expected = np.asarray(jax.jit(OBSERVATIONS[kind], static_argnums=0)(layout, start(layout)))
-    seen, _ = ParallelKitchen(layout, kind).reset()
+    seen, _ = ParallelKitchen(layout, kind, raw=True).reset()
     for seat in (0, 1):
-        chef = f"chef_{seat}"
-        alone, _ = KitchenWithPartner(layout, Stay(), seat, kind).reset()
-        mapped, _ = MultiAgentKitchen(layout, kind).reset(jax.random.key(0))
-        for observation in (seen[chef], alone, np.asarray(mapped[chef])):
+        alone, _ = KitchenWithPartner(layout, Stay(), seat, kind, raw=True).reset()
+        mapped, _ = MultiAgentKitchen(layout, kind, raw=True).reset(jax.random.key(0))
+        for observation in (seen[f"chef_{seat}"], alone, np.asarray(mapped[f"agent_{seat}"])):
             np.testing.assert_array_equal(observation, expected[seat], strict=True)
+
+
+@each_observation
+def test_observations_are_the_raw_ones_divided_by_the_most_that_each_number_can_be(kind):
+    peaks = KitchenSettings(layouts.get("many_orders"), kind).peaks
+    scaled, raw = (
+        ParallelKitchen("many_orders", kind),
+        ParallelKitchen("many_orders", kind, raw=True),
+    )
+    scaled.reset(), raw.reset()
+    largest = np.zeros(peaks.shape)
+    for joint in np.random.default_rng(1).integers(len(Action), size=(300, 2)):
+        actions = dict(zip(scaled.possible_agents, joint, strict=True))
+        seen, whole = scaled.step(actions)[0], raw.step(actions)[0]
+        for chef in seen:
+            assert seen[chef].dtype == np.float32
+            np.testing.assert_allclose(seen[chef] * peaks, whole[chef], atol=1e-4)
+            each = np.abs(whole[chef]).reshape(-1, peaks.shape[-1]).max(axis=0)
+            largest = np.maximum(largest, each)
+    assert (largest <= peaks).all()
 
 
 @each_observation
@@ -91,8 +109,8 @@ def test_both_chefs_get_the_teams_reward_and_read_their_own_part_in_their_info()
         total += rewards["chef_0"]
         assert rewards["chef_0"] == rewards["chef_1"]
     assert total == 20.0
-    assert infos["chef_0"] == {"own_reward": 0.0, "events": []}
-    assert infos["chef_1"] == {"own_reward": 20.0, "events": ["delivery"]}
+    assert infos["chef_0"] == {"own_reward": 0.0, "shaped_reward": 0.0, "events": []}
+    assert infos["chef_1"] == {"own_reward": 20.0, "shaped_reward": 0.0, "events": ["delivery"]}
 
 
 def _one_soup_by_chef_1():
@@ -138,9 +156,9 @@ def test_the_horizon_is_a_truncation_in_the_jaxmarl_signature_and_the_next_episo
         _, after, _, ends, told = env.step_env(key, state, stay)
         observations, state, _, dones, infos = env.step(key, state, stay)
         assert {key: bool(done) for key, done in dones.items()} == dict.fromkeys(
-            ["chef_0", "chef_1", "__all__"], last
+            ["agent_0", "agent_1", "__all__"], last
         )
-        assert bool(infos["truncated"]) is last
+        assert infos["truncated"].tolist() == [last, last]
         assert _equal((ends, told), (dones, infos))
     assert int(after.time) == env.layout.horizon
     assert _equal((observations, state), (begin_observations, begin))
@@ -183,13 +201,13 @@ def test_the_learner_reads_what_it_did_itself():
     env.reset(seed=0)
     *_, turned = env.step(Action.EAST)
     *_, took = env.step(Action.INTERACT)
-    assert turned == {"own_reward": 0.0, "events": [], "seat": 1}
+    assert turned == {"own_reward": 0.0, "shaped_reward": 0.0, "events": [], "seat": 1}
     assert took["events"] == ["pickup_onion_from_dispenser"]
 
 
 @pytest.mark.parametrize("name", ["many_orders", "counter_circuit_multi"])
 def test_the_jaxmarl_signature_compiled_and_mapped_equals_stepping_the_rules(name):
-    env, layout = MultiAgentKitchen(name), layouts.get(name)
+    env, layout = MultiAgentKitchen(name, events=True), layouts.get(name)
     kitchens, steps = 4, 25
     keys = jax.random.split(jax.random.key(0), kitchens)
     step_all, step_one = jax.jit(jax.vmap(env.step)), jax.jit(step, static_argnums=0)
@@ -199,7 +217,7 @@ def test_the_jaxmarl_signature_compiled_and_mapped_equals_stepping_the_rules(nam
         np.random.default_rng(0).integers(len(Action), size=(steps, kitchens, 2)).astype(np.int32)
     ):
         observations, states, rewards, dones, infos = step_all(
-            keys, states, {"chef_0": joint[:, 0], "chef_1": joint[:, 1]}
+            keys, states, {"agent_0": joint[:, 0], "agent_1": joint[:, 1]}
         )
         singles, outcomes = zip(
             *(step_one(layout, *pair) for pair in zip(singles, joint, strict=True)), strict=True
@@ -225,16 +243,17 @@ def test_equal_kitchens_share_their_compiled_programs():
     assert hash(MultiAgentKitchen("cramped_room")) == hash(MultiAgentKitchen("cramped_room"))
     assert MultiAgentKitchen("cramped_room") == MultiAgentKitchen("cramped_room")
     assert MultiAgentKitchen("cramped_room") != MultiAgentKitchen("cramped_room", "grid")
+    assert MultiAgentKitchen("cramped_room") != MultiAgentKitchen("cramped_room", raw=True)
 
 
 def test_spaces_of_the_jaxmarl_signature_can_be_sampled_and_mapped():
     env = MultiAgentKitchen("cramped_room", "features")
     keys = jax.random.split(jax.random.key(0), 100)
-    actions = jax.vmap(env.action_space("chef_0").sample)(keys)
-    assert set(actions.tolist()) == set(range(env.action_space("chef_0").n))
-    assert jax.vmap(env.action_space("chef_0").contains)(actions).all()
+    actions = jax.vmap(env.action_space("agent_0").sample)(keys)
+    assert set(actions.tolist()) == set(range(env.action_space("agent_0").n))
+    assert jax.vmap(env.action_space("agent_0").contains)(actions).all()
     for kind in OBSERVATIONS:
-        space = MultiAgentKitchen("cramped_room", kind).observation_space("chef_1")
+        space = MultiAgentKitchen("cramped_room", kind).observation_space("agent_1")
         sample = jax.vmap(space.sample)(keys[:3])
         assert sample.shape[1:] == space.shape
         assert sample.dtype == space.dtype
@@ -243,10 +262,10 @@ def test_spaces_of_the_jaxmarl_signature_can_be_sampled_and_mapped():
 
 
 def test_events_of_the_jaxmarl_signature_follow_the_enumeration():
-    env = MultiAgentKitchen("cramped_room")
+    env = MultiAgentKitchen("cramped_room", events=True)
     _, state = env.reset(OLD_KEY)
     for action in ONION_FROM_THE_EAST:
-        acts = {"chef_0": jnp.int32(Action.STAY), "chef_1": jnp.int32(action)}
+        acts = {"agent_0": jnp.int32(Action.STAY), "agent_1": jnp.int32(action)}
         _, state, _, _, infos = env.step(OLD_KEY, state, acts)
     assert [Event(event) for event in np.flatnonzero(infos["events"][1])] == [
         Event.PICKUP_ONION_FROM_DISPENSER
@@ -258,7 +277,9 @@ def test_a_kitchen_is_drawn_as_text_or_as_a_picture():
     env = ParallelKitchen("cramped_room", render_mode="ansi")
     env.reset()
     assert env.render().splitlines()[1] == "O           2^  O"
-    picture = ParallelKitchen("cramped_room", render_mode="rgb_array").render()
+    env = ParallelKitchen("cramped_room", render_mode="rgb_array")
+    env.reset()
+    picture = env.render()
     assert (picture.dtype, picture.ndim, picture.shape[2]) == (np.uint8, 3, 3)
     assert ParallelKitchen("cramped_room").render() is None
 
@@ -268,15 +289,35 @@ def test_a_kitchen_is_drawn_as_text_or_as_a_picture():
     [
         (
             lambda: ParallelKitchen("cramped"),
-            "unknown layout 'cramped'; known: asymmetric_advantages, ",
+            "unknown layout 'cramped'; did you mean cramped_room? known: ",
         ),
         (
             lambda: ParallelKitchen("cramped_room", "pixels"),
             "unknown observation 'pixels'; known: grid, compact, fe",
         ),
         (
-            lambda: ParallelKitchen("cramped_room", render_mode="human"),
-            "unknown render mode 'human'; known: rgb_arr",
+            lambda: ParallelKitchen("cramped_room", render_mode="film"),
+            "unknown render mode 'film'; known: human, rgb_arr",
+        ),
+        (
+            lambda: ParallelKitchen("cramped_room", horizon=0),
+            "horizon is 0; it takes a whole number from 1 to 10000",
+        ),
+        (
+            lambda: ParallelKitchen("cramped_room", shaping="mine"),
+            "unknown shaping 'mine'; known: paper, or the path of a .toml reward file",
+        ),
+        (
+            lambda: KitchenWithPartner("cramped_room", "script:deliver"),
+            "unknown script 'deliver'; did you mean delivery? known: onion_placement, ",
+        ),
+        (
+            lambda: KitchenWithPartner("cramped_room", shaping_share=2.0),
+            "shaping_share is 2.0; it takes a number from 0 to 1",
+        ),
+        (
+            lambda: ParallelKitchen("cramped_room").state(),
+            "no episode is running; call reset",
         ),
         (
             lambda: KitchenWithPartner("cramped_room", Stay(), 2),

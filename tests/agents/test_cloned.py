@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from cochef.agents import cloned, shipped, storage
-from cochef.agents.names import load
+from cochef.agents.clone_networks import CloneNetwork, CloneNetwork2019
+from cochef.agents.modified import Mixture
+from cochef.agents.names import checksums, load
 from cochef.human.games import Split, games
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.text import from_json
+from cochef.learning.cloning_config import EPOCHS_2019
 from cochef.randomness import fast
 from cochef.rollout import play_episodes
 
@@ -34,9 +37,9 @@ HERE, TURNED, ELSEWHERE = (
 )
 
 
-def constant_network(log_odds):
+def constant_network(log_odds, kind=CloneNetwork):
     """A network that gives the same log-odds for all inputs."""
-    blank = jax.tree.map(jnp.zeros_like, cloned.CloneNetwork((4,), jax.random.key(0)))
+    blank = jax.tree.map(jnp.zeros_like, kind((4,), jax.random.key(0)))
     return eqx.tree_at(
         lambda network: network.biases[-1], blank, jnp.asarray(log_odds, jnp.float32)
     )
@@ -58,14 +61,19 @@ def play(agent, states, rounds=1):
 
 
 LOG_ODDS = {USE: 6.0, STAY: 5.0, W: 4.0, E: 3.0, S: 2.0, N: 1.0}
-EAGER = cloned.HumanClone(
-    constant_network([LOG_ODDS[action] for action in Action]), ROOM, greedy=True
-)
+IN_ORDER = [LOG_ODDS[action] for action in Action]
+EAGER = cloned.HumanClone(constant_network(IN_ORDER), ROOM, greedy=True)
+EAGER_2019 = cloned.HumanClone(constant_network(IN_ORDER, CloneNetwork2019), ROOM, greedy=True)
 
 
 def test_a_clone_on_the_spot_of_its_last_three_states_does_not_do_what_it_did_there():
     # Three times in vain, then the next likely, until the likeliest is none of the last three.
     assert play(EAGER, [HERE] * 9) == [USE, USE, USE, STAY, W, E, USE, STAY, W]
+
+
+def test_a_clone_of_2019_repeats_itself_once_more_at_the_start_of_an_episode():
+    assert play(EAGER_2019, [HERE] * 9) == [USE, USE, USE, USE, STAY, W, E, USE, STAY]
+    assert play(EAGER_2019, [TURNED] + [HERE] * 4) == [USE, USE, USE, USE, STAY]
 
 
 def test_another_facing_or_place_is_another_spot():
@@ -88,8 +96,39 @@ def test_a_clone_ships_for_every_layout_that_people_played(kind):
     assert shipped.layouts_of(kind) == PLAYED
     for name in PLAYED:
         agent = load(f"{kind}:{name}", layouts.get(name))
-        assert isinstance(agent, cloned.HumanClone)
-        assert shipped.path(kind, name).stat().st_size < 100_000
+        clones = agent.agents if kind == "human-2019" else (agent,)
+        assert all(isinstance(clone, cloned.HumanClone) for clone in clones)
+        assert shipped.path(kind, name).stat().st_size < 50_000 * len(clones)
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_the_clones_of_2019_are_five_seeds_each_as_likely_and_each_by_its_number(name):
+    layout = layouts.get(name)
+    clones = load(f"human-2019:{name}", layout)
+    assert isinstance(clones, Mixture)
+    assert clones.weights == (0.2,) * 5
+    for seed, clone in enumerate(clones.agents):
+        assert eqx.tree_equal(load(f"human-2019:{name}#{seed}", layout), clone)
+        assert checksums(f"human-2019:{name}#{seed}") == checksums(f"human-2019:{name}")
+    first, *others = (clone.network.weights[0] for clone in clones.agents)
+    assert all(np.abs(first - other).max() > 0.1 for other in others)
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_the_clones_of_2019_say_how_they_were_made(name):
+    card, _ = storage.read(shipped.path("human-2019", name))
+    report, config = card.metadata["report"], card.metadata["config"]
+    assert (report["layout"], report["split"], report["first_seed"]) == (name, "test", 0)
+    assert report["examples"] == 2 * sum(len(game.actions) for game in games(name, Split.TEST))
+    assert report["epochs"] == EPOCHS_2019[name]
+    settings = {"hidden": [64, 64], "learning_rate": 1e-3, "batch": 64, "learned": 0.85, "seeds": 5}
+    assert config == settings
+    losses = [report[f"{kind}_loss"] for kind in ("training", "held_out", "other_people")]
+    assert all(len(loss) == 5 for loss in losses)
+    training, held_out, _ = (np.mean(loss) for loss in losses)
+    assert training < held_out  # nothing keeps it from overfitting
+    row = (name, *(f"{np.mean(loss):.3f}" for loss in losses))
+    assert f"| {' | '.join(row)} |" in DOCS.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", PLAYED)
@@ -125,17 +164,18 @@ def test_a_shipped_clone_says_how_it_was_made_and_is_clearly_better_than_its_bas
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", ["human-proxy", "human-2019"])
 @pytest.mark.parametrize("name", PLAYED)
-def test_a_proxy_with_itself_earns_what_the_documentation_says(name):
+def test_a_human_model_with_itself_earns_what_the_documentation_says(name, kind):
     layout = layouts.get(name)
-    totals = jax.device_get(
-        play_episodes(
-            layout, (load(f"human-proxy:{name}", layout),), ((0, 0, 400),), jax.random.key(8)
-        )
-    )
-    (documented, error), *_ = re.findall(
-        rf"^\| {name} \| ([\d.]+) ± ([\d.]+) \|", DOCS.read_text("utf-8"), re.M
-    )
-    own_error = totals.score.std() / np.sqrt(400)
+    model = load(f"{kind}:{name}", layout)
+    agents = model.agents if isinstance(model, Mixture) else (model,)
+    episodes = 400 // len(agents)
+    pairs = tuple((seed, seed, episodes) for seed in range(len(agents)))
+    totals = jax.device_get(play_episodes(layout, agents, pairs, jax.random.key(8)))
+    number = r"([\d.]+) ± ([\d.]+)"
+    row = re.search(rf"^\| {name} \| {number} \| {number} \|", DOCS.read_text("utf-8"), re.M)
+    documented, error = row.groups()[:2] if kind == "human-proxy" else row.groups()[2:]
+    own_error = totals.score.std() / np.sqrt(len(totals.score))
     print(f"{name}: {totals.score.mean():.1f} ± {own_error:.1f}, documented {documented}")
     assert abs(totals.score.mean() - float(documented)) < 4 * np.hypot(own_error, float(error))

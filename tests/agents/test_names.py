@@ -8,6 +8,7 @@ import pytest
 
 from cochef.agents import cloned, storage
 from cochef.agents.agent import Agent, Random, Stay
+from cochef.agents.clone_networks import CloneNetwork
 from cochef.agents.modified import Mixture, Noisy, Slow
 from cochef.agents.names import load
 from cochef.agents.scripted import Scripted
@@ -21,7 +22,7 @@ ROOM = layouts.get("cramped_room")
 def agent_file(tmp_path):
     """An agent of the room, saved where the path is full of the grammar's own signs."""
     path = tmp_path / "0.5*a+b@c=1;d" / "agent.safetensors"
-    network = cloned.CloneNetwork((4,), jax.random.key(0))
+    network = CloneNetwork((4,), jax.random.key(0))
     storage.save(path, cloned.card(ROOM, (4,), {}), network)
     return path
 
@@ -86,6 +87,15 @@ def test_greedy_reaches_the_networks(agent_file):
             "human-proxy:coordination_ring",
             "this agent was made for coordination_ring, not for cramped_room",
         ),
+        (
+            "human-2019:cramped_room#5",
+            "'human-2019:cramped_room' has no #5; there are: 0, 1, 2, 3, 4",
+        ),
+        (
+            "human-2019:cramped_room#",
+            "'human-2019:cramped_room' has no #; there are: 0, 1, 2, 3, 4",
+        ),
+        ("human-proxy:cramped_room#0", "'human-proxy:cramped_room' is one agent; it takes no #0"),
         ("stay@speed=3", "unknown change 'speed=3' of an agent; allowed: noise=0..1, idle=0..100"),
         ("stay@", "unknown change '' of an agent; allowed: "),
         ("stay@noise", "noise is ''; it takes a number from 0 to 1"),
@@ -130,6 +140,8 @@ def test_any_text_is_an_agent_or_an_error():
         "script:",
         "delivery",
         "human-proxy:",
+        "human-2019:",
+        "#",
         "cramped_room",
         "@",
         "noise=",

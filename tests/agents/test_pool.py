@@ -1,15 +1,17 @@
 """Pools on disk list their members, and refuse files that are not theirs."""
 
 import json
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-from cochef.agents import actor_critic, pool, storage
+from cochef.agents import actor_critic, pool, shipped, storage
 from cochef.agents.network_config import NetworkConfig, ObservationKind
 from cochef.agents.pool import Member
 from cochef.errors import InputError
+from cochef.experiments.pools import make
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.learning.partner_sampling import group_agents
@@ -53,7 +55,7 @@ def test_the_policies_of_a_pool_are_stacked_in_its_order(made):
 
 
 def test_pools_are_merged_and_names_stay_different(made, tmp_path):
-    both = pool.merge(tmp_path / "both", [made, made])
+    both = make(tmp_path / "both", [made.directory, made.directory])
     assert [one.name for one in both.members][:4] == ["mep-00", "mep-01", "mep-02", "mep-00-2"]
     (group,) = group_agents(pool.read(tmp_path / "both").agents(), ObservationKind.COMPACT)
     assert group.size == 6
@@ -64,8 +66,34 @@ def test_pools_of_different_layouts_are_not_merged(made, tmp_path):
     other = pool.write(
         tmp_path / "ring", ring, [(member("x"), policy(tmp_path / "a", 0, layout=ring))]
     )
-    with pytest.raises(InputError, match="cramped_room, coordination_ring"):
-        pool.merge(tmp_path / "both", [made, other])
+    with pytest.raises(InputError, match="made for another layout than cramped_room"):
+        make(tmp_path / "both", [made.directory, other.directory])
+
+
+def test_a_pool_takes_agent_files_and_sees_what_they_do_in_self_play(made, tmp_path):
+    first = made.path(made.members[0])
+    both = make(tmp_path / "both", [first, first.with_suffix(""), made.directory], episodes=2)
+    assert [one.name for one in both.members] == [
+        "mep-00",
+        "mep-01",
+        "mep-02",
+        "mep-00-2",
+        "mep-00-3",
+    ]
+    added = both.members[-1]
+    assert (added.population, added.level, added.hidden_reward) == ("file", "final", None)
+    assert added.events
+    assert np.array_equal(
+        both.load(added).network.head.weight, made.load(made.members[0]).network.head.weight
+    )
+
+
+def test_a_pool_takes_no_clones_and_no_code(tmp_path):
+    clone = shipped.path("human-clone", "cramped_room")
+    with pytest.raises(InputError, match="a file of kind 'clone'; a pool takes trained policies"):
+        make(tmp_path / "pool", [clone])
+    with pytest.raises(InputError, match="cannot be read"):
+        make(tmp_path / "pool", [Path("tests.agents.own_agents:Walker")])
 
 
 def test_policies_of_another_form_are_a_group_of_their_own(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import save as to_bytes
 
 from cochef.agents import cloned, storage
+from cochef.agents.clone_networks import CloneNetwork
 from cochef.agents.names import load
 from cochef.errors import InputError
 from cochef.kitchen import layouts
@@ -37,7 +38,7 @@ def parts(content):
 
 @pytest.fixture(scope="module")
 def network():
-    return cloned.CloneNetwork(HIDDEN, jax.random.key(1))
+    return CloneNetwork(HIDDEN, jax.random.key(1))
 
 
 @pytest.fixture
@@ -78,6 +79,13 @@ def test_saving_again_replaces_the_file_and_leaves_nothing_else_behind(path, net
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
+def test_equal_agents_have_equal_files(path, network, tmp_path):
+    for number in range(8):  # safetensors would change the order of the header in half of them
+        again = tmp_path / f"{number}.safetensors"
+        storage.save(again, CARD, network)
+        assert again.read_bytes() == path.read_bytes()
+
+
 def test_a_place_that_cannot_be_written_to_is_an_error_and_leaves_nothing_behind(path, network):
     for place in (path / "below.safetensors", path.parent):
         with pytest.raises(InputError, match=r"cannot be written \(.*\); give another place"):
@@ -100,6 +108,15 @@ def test_an_agent_does_not_play_in_another_layout_of_the_same_name(path):
         InputError, match="made for another layout called cramped_room, not for cramped_room"
     ):
         load(str(path), namesake)
+
+
+def test_a_refused_agent_says_that_only_the_starts_differ(path):
+    (x, y), other = ROOM.starts
+    exchanged = dataclasses.replace(ROOM, starts=(other, (x, y)))
+    with pytest.raises(
+        InputError, match="only the starts differ: column 2, row 3 and column 4, ro"
+    ):
+        load(str(path), exchanged)
 
 
 def test_an_agent_plays_in_its_layout_under_another_name_and_for_another_time(path):

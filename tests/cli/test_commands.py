@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 
 import jax
 import numpy as np
@@ -43,7 +44,56 @@ def episode():
 def test_help_names_every_command_and_says_what_it_does(cochef):
     code, text = cochef("--help")
     assert code == 0
-    assert set(COMMANDS) == set(re.findall(r"• (\S+) +\S", text))
+    assert set(COMMANDS) == set(re.findall(r"^  ([a-z]\S+) +\S", text, re.MULTILINE))
+    assert "\nMore\n" not in text  # every command is in a section
+    assert cochef() == (2, text)
+
+
+def test_the_version_is_that_of_the_package(cochef):
+    code, text = cochef("--version")
+    assert code == 0
+    assert text.startswith(f"cochef {version('cochef')}")
+
+
+def test_the_module_is_the_program():
+    program = [sys.executable, "-m", "cochef", "--version"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("cochef ")
+
+
+def test_completion_for_a_shell_knows_the_commands():
+    program = [sys.executable, "-m", "cochef", "--tyro-print-completion", "bash"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert "human-likeness" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (("layouts",), "name", "cramped_room"),
+        (("partners",), "name", "script:onion_placement_and_delivery"),
+        (("human",), "layout", "cramped_room"),
+        (("doctor",), "what", "jax"),
+    ],
+)
+def test_what_a_table_shows_is_also_there_as_json(cochef, words, name, value):
+    code, text = cochef(*words, "--json")
+    assert code == 0
+    assert value in [row[name] for row in json.loads(text)]
+
+
+@pytest.mark.parametrize("columns", ["30", "80"])
+def test_names_are_whole_where_the_output_is_piped_and_where_a_terminal_is_narrow(
+    monkeypatch, cochef, columns
+):
+    name = "script:onion_placement_and_delivery"
+    assert name in cochef("partners")[1]
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", columns)
+    _, text = cochef("partners")
+    assert "…" not in text
+    cells = [re.split("[│┃]", line)[1].strip() for line in text.splitlines() if "│" in line]
+    assert name in "".join(cells)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in groups()])
@@ -98,10 +148,42 @@ def test_checking_a_good_layout_says_so_and_a_bad_one_what_is_wrong(cochef, tmp_
     assert "no pot ('P') to cook in; add one to the grid" in text
 
 
+def test_checking_a_layout_shows_all_its_orders(cochef, tmp_path):
+    path = tmp_path / "many.toml"
+    path.write_text(layouts.to_toml(layouts.get("counter_circuit_multi")))
+    code, text = cochef("layouts", "check", path)
+    assert code == 0
+    words = " ".join(text.replace("│", " ").split())
+    for order in ("ooo 20 in 20", "oot 20 in 20", "ott 20 in 20", "oo 10 in 10", "ot 10 in 10"):
+        assert order in words
+
+
+def test_a_layout_of_overcooked_ai_is_printed_or_written_as_ours(cochef, tmp_path):
+    path = tmp_path / "room.layout"
+    out = tmp_path / "room.toml"
+    grid = "'''XXPXX\n O1 2O\n X   X\n XDXSX'''"
+    path.write_text(f"{{'grid': {grid}, 'start_all_orders': [], 'cook_time': 10}}")
+    code, text = cochef("layouts", "import", path)
+    assert code == 0
+    assert "ooo = { value = 20, time = 10 }" in text
+    assert 'cooking = "manual"' in text
+    assert cochef("layouts", "import", path, "--out", out, "--cooking", "automatic")[0] == 0
+    assert cochef("layouts", "check", out)[0] == 0
+    code, text = cochef("layouts", "import", path, "--out", out)
+    assert (code, "exists; remove it, or choose another name" in text) == (2, True)
+
+
 def test_doctor_finds_everything_in_the_test_environment(cochef):
     code, text = cochef("doctor")
     assert code == 0
     assert "jax" in text
+
+
+def test_doctor_names_the_extra_that_brings_what_is_missing(cochef, monkeypatch):
+    monkeypatch.setattr("cochef.cli.doctor.OPTIONAL", {"no-such-package": "envs"})
+    code, text = cochef("doctor")
+    assert code == 0
+    assert "cochef[envs]" in text.replace("\n", "")
 
 
 def test_partners_of_an_onion_layout_leave_tomatoes_alone(cochef):
@@ -114,7 +196,9 @@ def test_partners_of_an_onion_layout_leave_tomatoes_alone(cochef):
 def test_an_unknown_layout_is_an_error_that_names_the_known_ones(cochef):
     code, text = cochef("evaluate", "--layout", "cramped", "--agents", "random")
     assert code == 2
-    assert "unknown layout 'cramped'; known: asymmetric_advantages" in text
+    assert (
+        "unknown layout 'cramped'; did you mean cramped_room? known: asymmetric_advantages" in text
+    )
 
 
 def test_a_recorded_episode_replays_without_difference(cochef, episode, tmp_path):

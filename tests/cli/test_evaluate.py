@@ -2,12 +2,16 @@
 
 import csv
 import json
+import shutil
+from importlib.metadata import version
 
 import pytest
 
+from cochef.agents import names
 from cochef.cli.evaluate import Evaluate, ShowTables
 from cochef.errors import InputError
 
+ENDINGS = ("pdf", "svg")
 PLAYERS = {"agents": ("stay", "mine=random;stay"), "partners": ("random",), "episodes": 3}
 
 
@@ -20,7 +24,11 @@ def out(narrow, tmp_path_factory):
 
 def test_records_tables_and_picture_are_written(out):
     found = sorted(path.name for path in out.iterdir())
-    assert found == ["crossplay.png", "episodes.csv", "manifest.json", "tables.md"]
+    figures = [
+        f"{name}.{end}" for name in ("crossplay", "differences", "scores") for end in ENDINGS
+    ]
+    tables = ["differences.csv", "summary.csv", "tables.md", "tables.tex"]
+    assert found == sorted([*figures, *tables, "episodes.csv", "manifest.json"])
     with (out / "episodes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 3 * 2 * 3  # players, seats, episodes
@@ -35,7 +43,10 @@ def test_the_manifest_says_what_was_evaluated(out):
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["layout"] == "narrow"
     assert manifest["horizon"] == 30
-    assert manifest["agents"][1] == {"label": "mine", "name": "random", "seed": 0}
+    mine = {"label": "mine", "name": "random", "seed": 0, "population": 0, "sha256": []}
+    assert manifest["agents"][1] == mine
+    assert manifest["versions"]["cochef"] == version("cochef")
+    assert "commit" in manifest
     assert (manifest["episodes_per_pair_and_seat"], manifest["seed"], manifest["greedy"]) == (
         3,
         0,
@@ -46,17 +57,58 @@ def test_the_manifest_says_what_was_evaluated(out):
 def test_tables_can_be_made_again_from_the_records_alone(out, capsys):
     before = (out / "tables.md").read_text()
     (out / "tables.md").unlink()
-    assert ShowTables(out, details=True).run() == 0
+    assert ShowTables((out,), details=True, figures=()).run() == 0
     assert (out / "tables.md").read_text() == before
     assert "| stay | random | both | 0.0 |" in before
     printed = capsys.readouterr().out
-    assert "narrow: score" in printed
+    assert "narrow: mean score" in printed
     assert "narrow: details" in printed
 
 
 def test_evaluating_again_writes_the_same_records(narrow, out, tmp_path):
-    Evaluate(narrow, **PLAYERS, out=tmp_path).run()
+    Evaluate(narrow, **PLAYERS, out=tmp_path, figures=()).run()
     assert (tmp_path / "episodes.csv").read_bytes() == (out / "episodes.csv").read_bytes()
+
+
+def test_the_records_of_another_evaluation_are_not_overwritten_unless_told(narrow, out, tmp_path):
+    directory = shutil.copytree(out, tmp_path / "there")
+    before = (directory / "episodes.csv").read_bytes()
+    other = {**PLAYERS, "episodes": 2}
+    with pytest.raises(InputError, match=r"episodes_per_pair_and_seat is 3; .*--overwrite"):
+        Evaluate(narrow, **other, out=directory).run()
+    assert (directory / "episodes.csv").read_bytes() == before
+    assert Evaluate(narrow, **PLAYERS, out=directory, figures=()).run() == 0  # the same again
+    assert Evaluate(narrow, **other, out=directory, overwrite=True, figures=()).run() == 0
+    assert (directory / "episodes.csv").read_bytes() != before
+    (directory / "manifest.json").write_text("damaged")
+    with pytest.raises(InputError, match=r"records that cannot be read; .*--overwrite"):
+        Evaluate(narrow, **PLAYERS, out=directory).run()
+
+
+def test_records_say_which_files_their_agents_were(narrow, tmp_path):
+    proxy = "human-proxy:cramped_room"
+    Evaluate("cramped_room", (proxy,), ("stay",), episodes=1, out=tmp_path, figures=()).run()
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["agents"][0]["sha256"] == names.checksums(proxy)
+    assert len(manifest["agents"][0]["sha256"][0]) == 64
+
+
+def test_what_came_out_is_also_there_as_json(out, capsys):
+    assert ShowTables((out,), figures=(), json=True).run() == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["layout"] == "narrow"
+    assert found["finding"].startswith("stay scores as much as mine")
+    assert {row["seat"] for row in found["scores"]} == {None, 0, 1}
+    assert found["differences"][0]["partner"] == "random"
+
+
+def test_records_of_several_evaluations_are_shown_together_but_not_twice(narrow, out, tmp_path):
+    idle = tmp_path / "idle"
+    Evaluate(narrow, ("idle=stay",), ("random",), episodes=2, out=idle, figures=()).run()
+    assert ShowTables((out, idle), out=tmp_path / "both", figures=()).run() == 0
+    assert "| partner | stay | mine | idle |" in (tmp_path / "both" / "tables.md").read_text()
+    with pytest.raises(InputError, match=r"of population 0, number ., is in .*, too"):
+        ShowTables((out, out)).run()
 
 
 def test_without_a_directory_nothing_is_written(narrow, tmp_path, monkeypatch, capsys):
@@ -98,8 +150,8 @@ def test_a_directory_that_cannot_be_made_is_an_error(narrow, tmp_path):
 
 def test_a_table_of_no_records_or_damaged_ones_is_an_error(out, tmp_path):
     with pytest.raises(InputError, match="no records there"):
-        ShowTables(tmp_path).run()
+        ShowTables((tmp_path,)).run()
     (tmp_path / "episodes.csv").write_bytes((out / "episodes.csv").read_bytes()[:-9])
     (tmp_path / "manifest.json").write_bytes((out / "manifest.json").read_bytes())
     with pytest.raises(InputError, match=r"episodes\.csv is damaged"):
-        ShowTables(tmp_path).run()
+        ShowTables((tmp_path,)).run()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 import httpx
@@ -32,13 +33,7 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
     (tmp_path / "runs" / "mine" / "agent.safetensors").write_bytes(source.read_bytes())
     (tmp_path / "runs" / "broken.safetensors").write_bytes(b"nothing of the kind")
     port = free_port()
-    command = [
-        sys.executable,
-        "-c",
-        "from cochef.cli.main import main; main()",
-        "play",
-        "--no-browser",
-    ]
+    command = [sys.executable, "-m", "cochef", "play", "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*command, "--port", str(port)], cwd=tmp_path, **pipes) as process:
         try:
@@ -55,7 +50,7 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
             complaint = process.communicate(timeout=60)[1]
         finally:
             process.kill()
-    assert process.returncode == 0 and complaint == ""
+    assert process.returncode == 130 and complaint == ""
     assert page.status_code == 200 and "/static/play.js" in page.text
     assert list(kitchens) == list(layouts.names())
     assert kitchens["coordination_ring"]["partners"][0]["name"] == "runs/mine/agent.safetensors"
@@ -126,7 +121,7 @@ def test_only_files_that_hold_one_agent_count_among_the_newest(tmp_path, monkeyp
         write_agent(tmp_path / "run" / "agents" / f"{age}.safetensors", age=age)
         for age in (10, 20, 30)
     ]
-    assert [file.path for file in find_files([tmp_path])] == kept[:2]
+    assert [Path(file.name) for file in find_files([tmp_path])] == kept[:2]
 
 
 def test_files_that_vanish_while_one_looks_are_passed_over(tmp_path):
@@ -140,7 +135,8 @@ def test_files_that_vanish_while_one_looks_are_passed_over(tmp_path):
         return reading(path)
 
     with patch.object(partners.storage, "read", read):
-        assert [file.path for file in find_files([tmp_path, tmp_path / "no directory"])] == [kept]
+        found = find_files([tmp_path, tmp_path / "no directory"])
+        assert [Path(file.name) for file in found] == [kept]
 
 
 def test_a_file_of_another_kind_is_named(tmp_path):

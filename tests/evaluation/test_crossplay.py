@@ -140,7 +140,7 @@ def test_an_unknown_player_is_an_error():
         evaluate(ROOM, [Player("nobody", "nobody")], PARTNERS, episodes=1)
 
 
-def test_partners_nobody_trains_with_are_the_scripts_of_the_layout_and_its_human_proxy():
+def test_partners_nobody_trains_with_are_the_scripts_of_the_layout_and_its_human_models():
     assert unseen_partners(layouts.get("coordination_ring")) == [
         "script:onion_placement",
         "script:delivery",
@@ -148,6 +148,7 @@ def test_partners_nobody_trains_with_are_the_scripts_of_the_layout_and_its_human
         "script:dish_everywhere",
         "script:onion_placement_and_delivery",
         "human-proxy:coordination_ring",
+        "human-2019:coordination_ring",
     ]
     assert "script:tomato_placement" in unseen_partners(layouts.get("many_orders"))
     assert not any(name.startswith("human") for name in unseen_partners(layouts.get("many_orders")))

@@ -1,4 +1,4 @@
-"""People and proxies by who cooks and who delivers."""
+"""People and their models by who cooks and who delivers."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,15 @@ import pytest
 from cochef.cli.human_likeness import CompareHumanLikeness
 from cochef.errors import InputError
 from cochef.evaluation import plots
-from cochef.evaluation.human_likeness import Likeness, Shares, compare, nearest, shares, table
+from cochef.evaluation.human_likeness import (
+    MODELS,
+    Likeness,
+    Shares,
+    compare,
+    nearest,
+    shares,
+    table,
+)
 from cochef.human.games import games, replay
 from cochef.kitchen import layouts
 from cochef.kitchen.events import Event
@@ -30,27 +38,30 @@ def test_shares_are_those_of_trajectories_in_which_somebody_cooked_and_somebody_
     assert found.without == 2
 
 
-def test_a_persons_distance_is_that_to_the_most_similar_proxy():
-    likeness = Likeness(
-        "here", points((0.5, 0.5), (1.0, 0.0)), points((0.5, 0.54), (0.2, 0.2), (0.7, 0.4))
+def test_a_persons_distance_is_that_to_the_most_similar_model():
+    people = points((0.5, 0.5), (1.0, 0.0))
+    models = points((0.5, 0.54), (0.2, 0.2), (0.7, 0.4))
+    likeness = Likeness("here", "human-2019", people, models)
+    assert nearest(people, models) == pytest.approx([0.04, 0.5])
+    assert table([likeness]).rows == (
+        ("here", "people", "2", "0.75 ± 0.25", "0.25 ± 0.25", "-"),
+        ("here", "human-2019", "3", "0.47 ± 0.21", "0.38 ± 0.14", "1 of 2"),
     )
-    assert nearest(likeness) == pytest.approx([0.04, 0.5])
-    row = dict(zip(table([likeness]).header, table([likeness]).rows[0], strict=True))
-    assert row["people unlike any proxy"] == "1 of 2"
-    assert row["cooking: people"] == "0.75 ± 0.25"
 
 
-def test_where_no_proxy_ever_delivered_all_people_are_unlike_it():
-    assert (nearest(Likeness("here", points((0.5, 0.5)), points())) == np.inf).all()
+def test_where_no_model_ever_delivered_all_people_are_unlike_it():
+    assert (nearest(points((0.5, 0.5)), points()) == np.inf).all()
 
 
-def test_the_figure_has_a_panel_a_layout_with_a_mark_for_each_player_of_each_trajectory():
+def test_the_figure_has_a_panel_a_layout_and_model_with_a_mark_for_each_player_and_trajectory():
     found = [
-        Likeness(name, points((0.5, 0.5), (1.0, 0.0)), points((0.2, 0.2)))
+        Likeness(name, model, points((0.5, 0.5), (1.0, 0.0)), points((0.2, 0.2)))
         for name in ("here", "there")
+        for model in ("one", "other")
     ]
     figure = plots.human_likeness(found)
-    assert [axes.get_title() for axes in figure.axes] == ["here", "there"]
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["here\none", "there\none", "here\nother", "there\nother"]
     marks = sorted(
         tuple(mark) for group in figure.axes[0].collections for mark in group.get_offsets().tolist()
     )
@@ -59,14 +70,16 @@ def test_the_figure_has_a_panel_a_layout_with_a_mark_for_each_player_of_each_tra
     plots.plt.close(figure)
 
 
-def test_people_are_all_their_games_and_proxies_as_many_episodes_as_asked_for(tmp_path, capsys):
+def test_people_are_all_their_games_and_models_play_as_many_episodes_as_asked_for(tmp_path, capsys):
     path = tmp_path / "new" / "figure.png"
     assert CompareHumanLikeness(out=path, layouts=(NAME,), episodes=4, steps=200).run() == 0
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert "of 16" in capsys.readouterr().out
-    likeness = compare(layouts.get(NAME), episodes=4, steps=200)
-    assert len(likeness.proxies.cooking) + likeness.proxies.without == 4
-    assert likeness.proxies.without < 4  # they cook and deliver
+    printed = capsys.readouterr().out
+    assert "of 16" in printed
+    assert all(kind in printed for kind in MODELS)
+    likeness = compare(layouts.get(NAME), "human-2019", episodes=7, steps=200)
+    assert len(likeness.models.cooking) + likeness.models.without == 7
+    assert likeness.models.without < 7  # they cook and deliver
     first = replay(games(NAME))[0].outcomes.events.sum(axis=0)
     assert (
         likeness.people.cooking[0, 0]

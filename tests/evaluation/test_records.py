@@ -26,6 +26,7 @@ def make(scores):
     return Records(
         {
             "agent": np.array([a for a, *_ in rows]),
+            "population_seed": np.zeros(len(rows), int),
             "agent_seed": numbers // 2 % 2,
             "partner": np.array([p for _, p, *_ in rows]),
             "partner_seed": np.zeros(len(rows), int),

@@ -17,6 +17,7 @@ def columns(partner, scores, agent="hsp", seats=(0, 1)):
     return {
         "agent": np.array([row[0] for row in rows]),
         "partner": np.array([row[1] for row in rows]),
+        "population_seed": np.zeros(len(rows), int),
         "agent_seed": np.zeros(len(rows), int),
         "partner_seed": np.zeros(len(rows), int),
         "seat": np.array([row[2] for row in rows]),
@@ -50,6 +51,7 @@ def test_a_page_and_a_document_have_the_same_content_and_nothing_in_it_is_code(t
     page, document = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     assert "<td>&lt;script&gt;</td>" in page and "<b>2.0</b>" in page and "a &lt; b" in page
     assert '<img src="film.gif" alt="a film">' in page
+    assert 'type="checkbox" aria-label="Enlarge: a film"' in page
     assert (
         "| b | **2.0** |" in document
         and "![a film](film.gif)" in document
@@ -117,15 +119,20 @@ def test_our_scores_stand_next_to_the_papers_by_seat_where_it_has_seats():
     parts = [
         columns("script:onion_everywhere", [100.0, 120.0]),
         columns("human-proxy:counter_circuit", [80.0]),
+        columns("human-2019:counter_circuit", [90.0]),
     ]
     records = Records({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     table = published.comparison(records, "counter_circuit", "title")
     assert table is not None
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["script:onion_everywhere"][0].startswith("110.0 ±")
+    assert rows["script:onion_everywhere"][0] == "110.0"  # one training seed has no error
+    assert table.note.startswith("A single agent each")
     assert rows["script:onion_everywhere"][1] == "107.5 ± 3.5"
     assert rows["human-proxy:counter_circuit seat 0"][1] == "107.4 ± 3.5"
     assert rows["human-proxy:counter_circuit seat 1"][1] == "106.6 ± 3.0"
+    # The paper's one human model stands next to both kinds of ours.
+    assert rows["human-2019:counter_circuit seat 0"][0] == "90.0"
+    assert rows["human-2019:counter_circuit seat 0"][1] == "107.4 ± 3.5"
     assert "script:dish_everywhere" not in rows
 
 

@@ -4,8 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from cochef.evaluation.statistics import event_difference, interquartile_mean, summarise
+from cochef.evaluation.statistics import (
+    difference,
+    event_difference,
+    interquartile_mean,
+    summarise,
+)
 
 CHANCE = np.random.default_rng(5)
 SCORES = CHANCE.choice([0.0, 20.0, 40.0, 60.0, 200.0], size=120, p=[0.1, 0.3, 0.3, 0.2, 0.1])
@@ -65,7 +71,7 @@ def test_the_same_scores_give_the_same_interval_every_time():
 
 def test_one_episode_has_no_error_and_one_seed_no_deviation():
     summary = summarise(np.array([40.0]), np.array([0]), np.array([0]))
-    assert (summary.mean, summary.standard_error, summary.seed_deviation) == (40.0, 0.0, 0.0)
+    assert (summary.mean, summary.standard_error, summary.seed_deviation) == (40.0, 0.0, None)
     assert (summary.low, summary.iqm, summary.high) == (40.0, 40.0, 40.0)
 
 
@@ -98,3 +104,65 @@ def test_the_event_difference_does_not_depend_on_the_order_or_the_unit_of_events
     counts = CHANCE.integers(0, 50, size=(5, 4)).astype(float)
     for order in itertools.islice(itertools.permutations(range(4)), 5):
         assert event_difference(counts[:, order] * 3) == pytest.approx(event_difference(counts))
+
+
+def by_seed(values):
+    return dict(enumerate(values))
+
+
+HSP = [212.0, 240.0, 199.0, 231.0, 225.0]
+FCP = [180.0, 210.0, 190.0, 205.0, 188.0]
+
+
+def test_seeds_that_both_methods_have_are_compared_one_by_one():
+    found = difference(by_seed(HSP), by_seed(FCP))
+    apart = np.array(HSP) - np.array(FCP)
+    assert found.mean == pytest.approx(apart.mean())
+    assert found.t_p == pytest.approx(stats.ttest_rel(HSP, FCP).pvalue)
+    # All five are ahead: of 32 ways to exchange names, this one and its mirror are as extreme.
+    assert found.permutation_p == pytest.approx(2 / 32)
+    assert (found.paired, found.seeds, found.other_seeds) == (True, 5, 5)
+
+
+def test_other_seeds_are_compared_as_two_groups_by_welch():
+    found = difference(by_seed(HSP), by_seed(FCP[:3]))
+    assert found.mean == pytest.approx(np.mean(HSP) - np.mean(FCP[:3]))
+    assert found.t_p == pytest.approx(stats.ttest_ind(HSP, FCP[:3], equal_var=False).pvalue)
+    assert (found.paired, found.seeds, found.other_seeds) == (False, 5, 3)
+    assert not difference(by_seed(HSP), by_seed(FCP), paired=False).paired
+
+
+def test_what_a_difference_is_does_not_depend_on_the_order_of_seeds():
+    mixed = dict(sorted(by_seed(HSP).items(), reverse=True))
+    assert difference(mixed, by_seed(FCP)) == difference(by_seed(HSP), by_seed(FCP))
+
+
+def test_the_other_way_round_a_difference_has_the_other_sign_and_the_same_test():
+    there = difference(by_seed(HSP), by_seed(FCP))
+    back = difference(by_seed(FCP), by_seed(HSP))
+    assert (back.mean, back.t_p) == (-there.mean, pytest.approx(there.t_p))
+    assert back.low == pytest.approx(-there.high, abs=1.0)
+
+
+def test_a_single_training_seed_has_a_difference_but_neither_interval_nor_test():
+    found = difference({0: 30.0}, {0: 10.0})
+    assert (found.mean, found.low, found.high) == (20.0, None, None)
+    assert (found.t_p, found.permutation_p) == (None, None)
+
+
+def test_methods_that_never_differ_are_not_told_apart():
+    found = difference(by_seed([0.0] * 4), by_seed([0.0] * 4))
+    assert (found.mean, found.low, found.high, found.t_p, found.permutation_p) == (0, 0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("seeds", [4, 8])
+def test_the_interval_over_seeds_holds_the_truth_about_as_often_as_it_says(seeds):
+    chance = np.random.default_rng(seeds)
+    held = 0
+    for _ in range(300):
+        found = difference(
+            by_seed(chance.normal(105, 8, seeds)), by_seed(chance.normal(100, 8, seeds))
+        )
+        held += found.low <= 5.0 <= found.high
+    # Plain percentiles hold it in 80% of all cases with 4 seeds; below 95% still, see Hesterberg.
+    assert held / 300 > 0.85

@@ -158,7 +158,7 @@ def test_a_damaged_result_of_the_filter_is_named(tmp_path):
 
 def test_pools_are_merged(finished, narrow, tmp_path, cochef):
     made = directories(finished[0], narrow)
-    merge = ("pool", "merge", tmp_path / "both", made["hsp-pool"], made["fcp-pool"])
+    merge = ("pool", "make", tmp_path / "both", made["hsp-pool"], made["fcp-pool"])
     code, printed = cochef(*merge, "--layout", narrow)
     assert code == 0, printed
     assert len(pool.read_index(tmp_path / "both").members) == 12
@@ -174,7 +174,11 @@ def test_agents_are_trained_with_any_pool(finished, narrow, tmp_path):
     done = apart("pool", "train", made["fcp-pool"], "--parents", made["fcp-sp"], *words)
     assert done.returncode == 0, done.stderr
     name = f"{runs.AGENTS}/00.safetensors"
-    assert bits(tmp_path / "mine" / name) == bits(made["fcp-agents"] / name)
+    mine, arrays = bits(tmp_path / "mine" / name)
+    card, same = bits(made["fcp-agents"] / name)
+    assert arrays == same
+    # A pool on disk does not say which method it is for, so neither do its agents.
+    assert mine.metadata | {"method": "fcp"} == card.metadata
 
 
 def test_agents_begin_only_as_policies_of_their_own_shape(finished, narrow, tmp_path, cochef):
@@ -335,7 +339,7 @@ def test_kitchens_are_as_many_for_every_partner_of_any_pool(pool, partners):
     training = inputs["hsp-agents"].stage.training_with(partners)
     assert training.kitchens % partners == 0
     assert 72 <= training.kitchens < 72 + partners
-    assert training.total_steps == 2_000_000
+    assert training.total_steps == PRESETS["laptop"].second_stage.training.total_steps
 
 
 def test_shaping_ends_as_the_rewards_of_the_layout_say():

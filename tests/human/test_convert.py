@@ -19,7 +19,7 @@ from cochef.human.convert import (
     read_archive,
 )
 from cochef.human.games import Split, games, read, write
-from cochef.kitchen.episodes import Difference
+from cochef.kitchen.episodes import ReplayDifference
 
 SHIPPED = Path(cochef.human.__file__).parent / "data" / "games.npz"
 DOCS = Path(__file__).parents[2] / "docs" / "human.md"
@@ -124,7 +124,7 @@ def test_a_game_that_is_not_reproduced_is_named_with_its_first_step_and_nothing_
 ):
     output, written_report = tmp_path / "games.npz", tmp_path / "report.md"
     first, *others = reproduced("cramped_room")
-    difference = Difference(7, "state and reward", {"reward": 20}, {"reward": 0})
+    difference = ReplayDifference(7, "state and reward", {"reward": 20}, {"reward": 0})
     other = ReplayCheck(first.game, 1201, first.replayed_score - 20, difference)
     assert publish([other, *others], output, written_report) == 1
     assert not output.exists()
@@ -138,10 +138,9 @@ def test_a_game_that_is_not_reproduced_is_named_with_its_first_step_and_nothing_
 
 
 def test_a_place_that_cannot_be_written_to_is_a_clear_error(tmp_path):
-    with pytest.raises(
-        InputError, match=r"absent/games\.npz: cannot be written \(No such file or directory\)"
-    ):
-        publish(reproduced("cramped_room"), tmp_path / "absent" / "games.npz", None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file/games\.npz: cannot be written \(.*\)"):
+        publish(reproduced("cramped_room"), tmp_path / "file" / "games.npz", None)
 
 
 def test_the_command_lists_the_games_by_layout_and_split(capsys):

@@ -219,7 +219,7 @@ def test_text_that_is_no_toml_is_named_with_the_line():
 def test_a_layout_of_unknown_name_is_an_error_that_lists_the_known():
     with pytest.raises(
         LayoutError,
-        match=r"^unknown layout 'cramped'; known: asymmetric_advantages, .*\.toml file$",
+        match=r"^unknown layout 'cramped'; did you mean cramped_room\? known: .*\.toml file$",
     ):
         layouts.get("cramped")
 

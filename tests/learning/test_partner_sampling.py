@@ -7,7 +7,8 @@ import pytest
 
 from cochef.agents.actor_critic import TrainedAgent
 from cochef.agents.agent import Random
-from cochef.agents.cloned import CloneNetwork, HumanClone
+from cochef.agents.clone_networks import CloneNetwork, CloneNetwork2019
+from cochef.agents.cloned import HumanClone
 from cochef.agents.modified import Mixture, Noisy, Slow
 from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
@@ -289,6 +290,7 @@ def test_neighbours_of_one_network_shape_are_stacked_and_the_order_is_kept():
 
 SCRIPT = script("onion_placement", ROOM)
 CLONE = HumanClone(CloneNetwork((4,), jax.random.key(0)), ROOM)
+CLONE_2019 = HumanClone(CloneNetwork2019((4,), jax.random.key(0)), ROOM)
 
 
 @pytest.mark.parametrize(
@@ -299,9 +301,10 @@ CLONE = HumanClone(CloneNetwork((4,), jax.random.key(0)), ROOM)
         Noisy(SCRIPT, 0.5),
         Slow(Noisy(CLONE, 0.1), 3),
         Mixture((Random(), CLONE), (0.5, 0.5)),
+        Mixture((CLONE_2019, CLONE_2019), (0.5, 0.5)),
         Mixture((Random(), Slow(SCRIPT, 1)), (0.9, 0.1)),
     ],
-    ids=["script", "clone", "noisy", "slow noisy", "mixture", "mixture with slow"],
+    ids=["script", "clone", "noisy", "slow noisy", "mixture", "2019", "mixture with slow"],
 )
 def test_what_evaluates_agents_does_not_train_them_in_any_disguise(agent):
     complaint = (

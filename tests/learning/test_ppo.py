@@ -110,7 +110,22 @@ def outputs(learners, observations, identity=None):
 def updated(learners, batch, rate=0.0, joint_loss=None, **changes):
     keys = jax.random.split(jax.random.key(1), LEARNERS)
     config = replace(CONFIG, **changes)
-    return update(learners, batch, joint_loss, keys, ENTROPY, jnp.float32(rate), config)
+    rates = (every(ENTROPY), every(rate))
+    return update(learners, batch, joint_loss, keys, *rates, config)
+
+
+def every(value):
+    """The same number for every learner."""
+    return jnp.full(LEARNERS, value, jnp.float32)
+
+
+def test_every_learner_has_a_learning_rate_of_its_own(learners, batch):
+    keys = jax.random.split(jax.random.key(1), LEARNERS)
+    rates = every(0.0).at[0].set(1e-2)
+    after, _ = update(learners, batch, None, keys, every(ENTROPY), rates, CONFIG)
+    moved = np.abs(after.actor.head.weight - learners.actor.head.weight).max(axis=(1, 2))
+    assert moved[0] > 0
+    assert (moved[1:] == 0).all()
 
 
 def test_the_losses_are_those_of_the_formulas(learners, batch):
@@ -209,9 +224,7 @@ def test_the_value_loss_moves_the_trunk_if_it_is_shared_and_never_the_action_hea
     batch = new_batch(learners)
     only_values = replace(batch, advantages=jnp.zeros_like(batch.advantages))
     keys = jax.random.split(jax.random.key(1), LEARNERS)
-    after, metrics = update(
-        learners, only_values, None, keys, jnp.float32(0), jnp.float32(1e-2), CONFIG
-    )
+    after, metrics = update(learners, only_values, None, keys, every(0), every(1e-2), CONFIG)
     assert (metrics.critic_grad_norm > 1e-3).all()
     moved = np.abs(after.actor.layers[0].weight - learners.actor.layers[0].weight)
     assert (moved.max(axis=(1, 2)) > 1e-3).all() == shared

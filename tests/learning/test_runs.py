@@ -3,6 +3,7 @@
 import os
 import resource
 import shutil
+import signal
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -205,6 +206,24 @@ def test_a_stopped_run_ends_as_if_it_had_not_been_stopped(finished, tmp_path, it
     assert log == (
         [f"{tmp_path}: resuming after iteration {iteration - 1}"] if iteration > 1 else []
     )
+    assert outcome(tmp_path) == outcome(finished)
+
+
+def press_ctrl_c():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_saves_the_iteration_under_way_and_the_run_resumes_after_it(finished, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, writers=[At(5, press_ctrl_c)], checkpoint_seconds=1e9)
+    assert checkpointed(tmp_path) == [5]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    train(tmp_path)
+    assert outcome(tmp_path) == outcome(finished)
+
+
+def test_ctrl_c_in_the_last_iteration_lets_the_run_end(finished, tmp_path):
+    train(tmp_path, writers=[At(ITERATIONS, press_ctrl_c)])
     assert outcome(tmp_path) == outcome(finished)
 
 

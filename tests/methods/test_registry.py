@@ -39,7 +39,7 @@ def test_a_method_has_the_name_of_its_module_and_describes_itself(name):
 
 @pytest.mark.parametrize("method", methods.every(), ids=methods.names())
 def test_sizes_variants_and_limits_name_sizes_that_a_method_has(method):
-    for scale in ("full", "half", "tiny"):
+    for scale in ("full", "small", "tiny"):
         sizes = method.sizes(scale)
         assert all(size >= 1 for size in sizes.values())
         for variant in method.variants.values():

@@ -90,6 +90,7 @@ class Engine:
         )
         Engine._configured = self
         self._planner: SimpleNamespace | None = None
+        self._planner_2019: SimpleNamespace | None = None
 
     def start(self) -> ReferenceState:
         """The state an episode begins with."""
@@ -119,6 +120,52 @@ class Engine:
         state = copy.copy(state)
         state.objects = dict(sorted(state.objects.items(), key=lambda entry: entry[0][::-1]))
         return np.stack(world.featurize_state(state, self._planner))
+
+    def features_2019(self, state: ReferenceState) -> np.ndarray:
+        """The 62 features of 2019 of both seats, from this package's planner and pot states.
+
+        They are put together as the code of 2019 did it, with its slips: a planner without counters
+        as goals, pots asked for by names they do not have, and the first player's place for both.
+        """
+        world = self._recipes_in_force()
+        if self._planner_2019 is None:
+            planner = _planners.MotionPlanner(world, counter_goals=[])
+            self._planner_2019 = SimpleNamespace(motion_planner=planner)
+        blocks = [self._block_2019(state, player) for player in state.players]
+        places = [np.array(player.position) for player in state.players]
+        seats = [
+            [blocks[seat], blocks[1 - seat], places[1 - seat] - places[seat], places[0]]
+            for seat in range(SEATS)
+        ]
+        return np.stack([np.concatenate(parts) for parts in seats])
+
+    def _block_2019(self, state: ReferenceState, player) -> np.ndarray:
+        world = self._world
+        pots = world.get_pot_states(state)
+        on_counters = world.get_counter_objects_dict(state)
+        held = player.held_object.name if player.has_object() else None
+
+        def way(places: list[Position]) -> tuple[int, int]:
+            return world.get_deltas_to_closest_location(player, places, self._planner_2019)[1]
+
+        onions = world.get_onion_dispenser_locations() + on_counters["onion"]
+        dishes = world.get_dish_dispenser_locations() + on_counters["dish"]
+        walls = [tile != " " for _, tile in world.get_adjacent_features(player)]
+        parts = [
+            [player.orientation == direction for direction in _FACINGS],
+            [held == name for name in ("onion", "soup", "dish")],
+            (0, 0) if held == "onion" else way(onions),
+            way(pots["empty"]),
+            way(pots["one_onion"]),
+            way(pots["two_onion"]),
+            way(pots["cooking"]),
+            way(pots["ready"]),
+            (0, 0) if held == "dish" else way(dishes),
+            way(on_counters["soup"]),
+            way(world.get_serving_locations()),
+            walls,
+        ]
+        return np.concatenate([np.asarray(part, int) for part in parts])
 
     def to_json(self, state: ReferenceState) -> dict:
         """A state of the reference in our JSON form."""

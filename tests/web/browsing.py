@@ -8,7 +8,8 @@ import pytest
 
 from tests.web.serving import LAPTOP, chromium, watched_page
 
-KEYS = {"N": "ArrowUp", "S": "ArrowDown", "E": "ArrowRight", "W": "ArrowLeft"}
+KEYS = {"N": "ArrowUp", "S": "ArrowDown", "E": "ArrowRight", "W": "ArrowLeft", "use": "Space"}
+BUTTONS = {"N": "north", "S": "south", "E": "east", "W": "west", "use": "interact"}
 STEPS = {"N": (0, -1), "S": (0, 1), "E": (1, 0), "W": (-1, 0)}
 
 
@@ -56,7 +57,7 @@ class Walker:
         x, y, _, _ = self.chef
         dx, dy = STEPS[way]
         free = self.ear.last("game")["kitchen"]["rows"][y + dy][x + dx] == " "
-        self.page.keyboard.press(KEYS[way])
+        self.press(way)
         wanted = [x + dx, y + dy, way] if free else [x, y, way]
         self.ear.wait(lambda moment: moment["state"]["chefs"][self.seat][:3] == wanted)
 
@@ -66,8 +67,36 @@ class Walker:
 
     def use(self, holds):
         """Press space; afterwards the chef holds this."""
-        self.page.keyboard.press("Space")
+        self.press("use")
         self.ear.wait(lambda moment: moment["state"]["chefs"][self.seat][3] == holds)
+
+    def press(self, what):
+        self.page.keyboard.press(KEYS[what])
+
+
+class TouchWalker(Walker):
+    """Walks by the buttons of a touch screen."""
+
+    def press(self, what):
+        self.page.tap(f"button.{BUTTONS[what]}")
+
+
+def cook_a_soup(walker, onions=3):
+    """Cook a soup in cramped_room with so many more onions, and serve it."""
+    walker.walk("N")
+    for _ in range(onions):
+        walker.walk("W")
+        walker.use("onion")
+        walker.walk("EN")
+        walker.use(None)
+        walker.walk("W")
+    walker.walk("SS")
+    walker.use("dish")
+    walker.walk("NEN")
+    walker.ear.wait(lambda moment: moment["state"]["pots"][0][3] == 20)
+    walker.use("soup:ooo")
+    walker.walk("SES")
+    walker.use(None)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,16 @@ import time
 from collections import deque
 
 import numpy as np
+import psutil
+from fastapi import Response
 
 from cochef.runtime import compute_in_calling_thread, keep_compiled_programs
+from cochef.web import tickets
+from cochef.web.app import COOKIE
+from cochef.web.records import ParticipantIdentity
 from cochef.web.server import run, study_app
 from cochef.web.store import StudyStore
-from tests.web.small_study import small_study
+from tests.web.small_study import events_before_the_games, small_study
 
 RATE = 8.0
 STUDY = small_study(
@@ -55,12 +60,23 @@ def percentiles(seconds):
 def main(database, port, capacity):
     keep_compiled_programs()
     compute_in_calling_thread()
-    store = StudyStore.open(f"sqlite:///{database}", STUDY)
+    store = StudyStore.open(database, STUDY)
     app = study_app(STUDY, store, capacity=capacity, open_door=True)
     service = app.state.service
     loop = service.loop
     heart = Heart()
     beating = []
+
+    @app.get("/after-the-tutorial")
+    async def enter() -> Response:
+        """Let somebody in who has come to the warm-up."""
+        identity = ParticipantIdentity("link", tickets.token())
+        participant = await service.join(identity, create=True)
+        for event in events_before_the_games(STUDY)[:4]:
+            await service.ask(store.act, participant.number, event, time.time())
+        response = Response()
+        response.set_cookie(COOKIE, tickets.ticket(store.secret, participant.number))
+        return response
 
     @app.get("/punctuality")
     async def punctuality() -> dict:
@@ -72,7 +88,12 @@ def main(database, port, capacity):
         answer = {name: percentiles(late) for name, late in kept.items()}
         for late in kept.values():
             late.clear()
-        now = {"games": loop.running, "here": service.present, "cpu": time.process_time()}
+        now = {
+            "games": loop.running,
+            "here": service.present,
+            "cpu": time.process_time(),
+            "memory": psutil.Process().memory_info().rss,
+        }
         return {**answer, **now}
 
     run(app, "127.0.0.1", port)

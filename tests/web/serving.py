@@ -33,10 +33,10 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(app, port=None):
+def serving(app, port=None, proxies=()):
     """The address at which the application answers."""
     port = port or free_port()
-    server = uvicorn.Server(configuration(app, "127.0.0.1", port))
+    server = uvicorn.Server(configuration(app, "127.0.0.1", port, proxies))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 60
@@ -48,6 +48,45 @@ def serving(app, port=None):
     finally:
         server.should_exit = True
         thread.join(20)
+
+
+class StallingProxy:
+    """A network between browser and server that can stand still: nothing is lost, it only waits."""
+
+    def __init__(self, url):
+        self._target = ("127.0.0.1", int(url.rpartition(":")[2]))
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self._open = [self._door]
+        self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}"
+        self.flows = threading.Event()
+        self.flows.set()
+
+    def __enter__(self):
+        threading.Thread(target=self._admit, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.flows.set()
+        for one in self._open:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _admit(self):
+        with contextlib.suppress(OSError):
+            while True:
+                page, _ = self._door.accept()
+                server = socket.create_connection(self._target)
+                self._open += [page, server]
+                for pair in ((page, server), (server, page)):
+                    threading.Thread(target=self._carry, args=pair, daemon=True).start()
+
+    def _carry(self, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                self.flows.wait()
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
 
 
 @contextlib.contextmanager

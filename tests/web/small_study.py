@@ -27,9 +27,11 @@ NUMBERS = study.Numbers(
     ticks_per_second=200.0,
     game_ticks=40,
     warmup_ticks=20,
-    tutorial_ticks=20,
+    warmup_ticks_least=10,
+    tutorial_ticks=4_000,
     agent_acts_once_in=2,
     countdown_seconds=0.0,
+    joins_per_address=10_000,
 )
 
 
@@ -37,7 +39,14 @@ def small_study(names=("counter_circuit", "many_orders"), **numbers):
     """Two layouts, four places in each, eight games of 40 ticks."""
     full = study.shipped("paper")
     chosen = {name: full.layouts[name] for name in names}
-    return replace(full, layouts=chosen, numbers=replace(NUMBERS, **numbers))
+    return replace(
+        full,
+        layouts=chosen,
+        numbers=replace(NUMBERS, **numbers),
+        exclusions=study.Exclusions(),
+        contact="Ada, ada@example.org",
+        prolific_id_form="[a-z0-9-]+",
+    )
 
 
 def events_before_the_games(asked, ranking=(2, 0, 1, 3)):
@@ -55,6 +64,12 @@ def events_before_the_games(asked, ranking=(2, 0, 1, 3)):
         WarmupDone(),
         Judged(ranking, comments),
     )
+
+
+def consenting(store, who, now=1_000.0):
+    """A participant who has consented, and so has a place."""
+    participant = store.join(ParticipantIdentity("prolific", who), now)
+    return store.act(participant.number, Consent(True), now)
 
 
 def at_the_games(store, who="someone", now=1_000.0):

@@ -20,6 +20,7 @@ TrajDiv = "stay"
 def write_study(path, **numbers):
     """Write the shipped study with these layouts and numbers; its path as text."""
     text = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
+    text = text.replace('contact = ""', 'contact = "Ada, ada@example.org"')
     before = text.split("[layouts.asymmetric_advantages]")[0]
     after = text.split("[[questions]]", 1)[1]
     for name, value in numbers.items():

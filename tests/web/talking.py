@@ -7,6 +7,10 @@ import time
 import httpx
 from websockets.sync.client import connect
 
+from cochef.kitchen.constants import Action
+
+PATIENCE = 60  # ticks without what a key should have done
+
 
 class Talker:
     """One page's websocket."""
@@ -35,6 +39,40 @@ class Talker:
             message = json.loads(self.socket.recv(timeout=max(0.01, deadline - time.monotonic())))
             if message["type"] in kinds:
                 return message
+
+    def play(self, until="over"):
+        """Report every tick as drawn, until the game is over or a message of this kind comes."""
+        while True:
+            message = self.hear("tick", "over", until)
+            if message["type"] != "tick":
+                return message
+            self.say("seen", t=message["t"])
+
+    def press(self, action, condition):
+        """Press a key, and wait until the kitchen is so.
+
+        On a busy machine the game may pause because this page is behind: then it goes on, and if
+        the press was lost with the pause, the key is pressed again.
+        """
+        self._key(action)
+        ticks = 0
+        while True:
+            message = self.hear("tick", "over", "paused")
+            if message["type"] == "over":
+                return message
+            if message["type"] == "paused":
+                self.say("ready", seconds=0)
+                continue
+            self.say("seen", t=message["t"])
+            if condition(message["state"]):
+                return message
+            ticks += 1
+            if ticks % PATIENCE == 0:
+                self._key(action)
+
+    def _key(self, action):
+        for way in ("down", "up"):
+            self.say(way, action=int(action))
 
     def close(self):
         self._open.close()
@@ -71,8 +109,42 @@ def to_the_tutorial(talker):
     return talker.hear("stage")
 
 
+# A soup of three onions in cramped_room: steps, and what is in the hand after using something.
+_ONION = ("W", "onion", "E", "N", None, "W")
+SOUP = ("N", *_ONION * 3, "S", "S", "dish", "N", "E", "N", "wait", "soup:ooo", "S", "E", "S", None)
+_STEPS = {
+    "N": (Action.NORTH, 0, -1),
+    "S": (Action.SOUTH, 0, 1),
+    "E": (Action.EAST, 1, 0),
+    "W": (Action.WEST, -1, 0),
+}
+
+
+def serve_a_soup(talker):
+    """Cook and serve the soup of the tutorial; what the server says afterwards."""
+    talker.say("start")
+    game = talker.hear("game")
+    rows = game["kitchen"]["rows"]
+    x, y = game["state"]["chefs"][0][:2]
+    talker.say("ready", seconds=0)
+    for step in SOUP:
+        if step in _STEPS:
+            action, dx, dy = _STEPS[step]
+            if rows[y + dy][x + dx] == " ":
+                x, y = x + dx, y + dy
+            wanted = [x, y, step]
+            talker.press(action, lambda state, wanted=wanted: state["chefs"][0][:3] == wanted)
+        elif step == "wait":
+            talker.press(Action.STAY, lambda state: state["pots"][0][3] >= 20)
+        else:
+            over = talker.press(
+                Action.INTERACT, lambda state, held=step: state["chefs"][0][3] == held
+            )
+    return over if over["type"] == "over" else talker.hear("over")
+
+
 def to_the_warmup(talker):
-    """A participant who needs no tutorial."""
+    """A participant who has served the soup of the tutorial."""
     to_the_tutorial(talker)
-    talker.say("submit", event="tutorial-done")
+    serve_a_soup(talker)
     return talker.hear("stage")

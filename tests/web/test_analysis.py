@@ -14,14 +14,16 @@ from cochef.web.store import StudyStore
 from tests.web.small_study import events_before_the_games, finish_study, played_games, small_study
 
 AGENTS = ("HSP", "MEP", "FCP")
-LAYOUTS = np.array(["ring"] * 4 + ["circuit"] * 2)
-RANKS = np.array([[1, 2, 3], [1, 3, 2], [2, 1, 3], [1, 2, 3], [3, 2, 1], [3, 2, 1]])
+RANKED = analysis.Rankings(
+    people=np.arange(6),
+    layouts=np.array(["ring"] * 4 + ["circuit"] * 2),
+    ranks=np.array([[1, 2, 3], [1, 3, 2], [2, 1, 3], [1, 2, 3], [3, 2, 1], [3, 2, 1]]),
+)
 
 
 def test_a_preference_is_the_share_who_ranked_one_above_minus_the_share_who_ranked_it_below():
     found = {
-        (one.layout, one.agent, one.other): one
-        for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)
+        (one.layout, one.agent, one.other): one for one in analysis.preferences(AGENTS, RANKED)
     }
     assert len(found) == 3 * 6
     assert found["ring", "HSP", "MEP"].value == 3 / 4 - 1 / 4
@@ -40,8 +42,7 @@ def test_a_preference_is_the_share_who_ranked_one_above_minus_the_share_who_rank
 
 def test_where_all_agree_the_interval_is_a_point_and_otherwise_it_is_not():
     found = {
-        (one.layout, one.agent, one.other): one
-        for one in analysis.preferences(AGENTS, LAYOUTS, RANKS)
+        (one.layout, one.agent, one.other): one for one in analysis.preferences(AGENTS, RANKED)
     }
     agreed = found["circuit", "FCP", "HSP"]
     open_one = found["ring", "HSP", "MEP"]
@@ -151,11 +152,12 @@ def store(tmp_path_factory):
 
 
 def test_ranks_are_those_that_people_gave(store):
-    layouts, ranks = analysis.rankings(store)
+    ranked = analysis.rankings(store)
     people = [one for one in store.participants() if one.progress.stage != "consent"]
-    assert layouts.tolist() == [one.layout for one in people]
+    assert ranked.people.tolist() == [one.number for one in people]
+    assert ranked.layouts.tolist() == [one.layout for one in people]
     order = {partner.agent: n for n, partner in enumerate(people[0].plan.partners)}
-    assert ranks[0].tolist() == [
+    assert ranked.ranks[0].tolist() == [
         (2, 0, 1, 3).index(order[agent]) + 1 for agent in store.study.agents
     ]
 

@@ -15,11 +15,13 @@ from cochef.kitchen import layouts
 from cochef.web import export
 from cochef.web.overview import overview
 from cochef.web.progress import Consent
-from cochef.web.records import ParticipantIdentity
+from cochef.web.records import Interruption, InterruptionReason, ParticipantIdentity, Steps
 from cochef.web.replays import measure, mismatches, stored_layouts
 from cochef.web.schema import COMMENTS, GAMES
 from cochef.web.store import StudyStore
 from tests.web.small_study import at_the_games, begun, finish_study, played_games, small_study
+
+HIDDEN = Interruption(3, InterruptionReason.HIDDEN, True, 2, 1_000.0, 7.5, is_over=True)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,8 @@ def store(tmp_path_factory):
     games = played_games(store.study.layouts, ticks=120)
     for number in range(3):
         finish_study(store, f"secret-person-{number}", games)
-    begun(store, at_the_games(store, "secret-person-3"))
+    game = begun(store, at_the_games(store, "secret-person-3"))
+    store.append([Steps(game, 0, (), (), (HIDDEN,))])
     store.act(
         store.join(ParticipantIdentity("link", "secret-person-4"), 1.0).number, Consent(False), 2.0
     )
@@ -76,6 +79,7 @@ def test_a_layout_of_ones_own_is_called_in_a_replay_as_on_the_pages(tmp_path):
 def test_row_counts_are_exact_and_the_same_in_every_format(store):
     files = export.files(store)
     wanted = {"participants": 5, "rankings": 16, "comments": 32, "games": 25, "ticks": 24 * 120}
+    wanted["interruptions"] = 1
     for name, number in wanted.items():
         assert len(rows_of(files, name)) == number
         assert len(files[f"{name}.jsonl"].splitlines()) == number
@@ -102,6 +106,37 @@ def test_the_formats_agree(store):
     first = json.loads(files["ticks.jsonl"].splitlines()[0])
     assert first.keys() == {"game", "tick", "action_0", "action_1", "lag"}
     assert first["lag"] == 17
+
+
+def test_interruptions_are_exported_and_summed_up_for_each_game(store):
+    files = export.files(store)
+    (row,) = rows_of(files, "interruptions")
+    assert (row["tick"], row["reason"], row["paused"], row["undrawn"], row["seconds"]) == (
+        "3",
+        "hidden",
+        "1",
+        "2",
+        "7.5",
+    )
+    game = next(one for one in rows_of(files, "games") if one["game"] == row["game"])
+    assert (game["pauses"], game["paused_seconds"], game["undrawn_ticks"]) == ("1", "7.5", "2")
+
+
+def test_an_export_has_the_letters_that_people_saw(store):
+    files = export.files(store)
+    plans = {str(one.number): one.plan for one in store.participants()}
+    for name in ("rankings", "comments", "games"):
+        for row in rows_of(files, name):
+            plan = plans[row["participant"]]
+            letters = {partner.agent: partner.label for partner in plan.partners}
+            assert row["letter"] == letters[row["agent"]]
+
+
+def test_an_export_says_which_agents_stand_in(store):
+    files = export.files(store)
+    stand_ins = {row["agent"]: row["stand_in"] for row in rows_of(files, "games")}
+    assert stand_ins == {"HSP": "0", "FCP": "0", "MEP": "1", "TrajDiv": "1"}
+    assert "in counter_circuit, 'MEP' names the method mep" in files["notes.txt"].decode()
 
 
 def test_nothing_in_an_export_tells_who_a_participant_is(store):
@@ -155,7 +190,7 @@ def test_a_comment_that_looks_like_a_formula_is_text_in_a_spreadsheet(tmp_path):
 def test_files_are_written_where_asked(store, tmp_path):
     names = export.write(store, tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
-    assert len(names) == 17
+    assert len(names) == 21
 
 
 def test_the_overview_counts_people_and_scores(store):

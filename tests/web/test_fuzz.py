@@ -39,6 +39,9 @@ OWN_CHANCE = pytest.mark.filterwarnings(  # schemathesis draws some numbers past
 )
 
 
+IN_A_FILE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
 class Complaints(logging.Handler):
     """Keeps what the server logs as an error."""
 
@@ -51,17 +54,17 @@ class Complaints(logging.Handler):
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(url):
     complaints = Complaints()
     loggers = [
         logging.getLogger(name) for name in ("uvicorn.error", "asyncio", "cochef.web.study_service")
     ]
-    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
+    with closing(StudyStore.open(url, STUDY)) as store:
         app = study_app(STUDY, store, password=PASSWORD, capacity=16, open_door=True)
-        with serving(app) as url:
+        with serving(app) as address:
             for logger in loggers:
                 logger.addHandler(complaints)
-            yield url, store, app
+            yield address, store, app
     for logger in loggers:
         logger.removeHandler(complaints)
     assert complaints.kept == []
@@ -137,7 +140,7 @@ def sensible(chance):
             },
             {
                 "type": "submit",
-                "event": chance.choice(["understood", "tutorial-done", "warm-up-done"]),
+                "event": chance.choice(["understood", "tutorial-done", "warm-up-done", "judged"]),
             },
             {"type": "submit", "event": "judged", "ranking": ranking, "comments": [["a", "b"]] * 4},
             {
@@ -221,7 +224,7 @@ def babble_beside_a_witness(served, frames):
             talker.say("start")
             game = talker.hear("game")
             talker.say("ready", seconds=0)
-            over = talker.hear("over")
+            over = talker.play()
             talker.hear("stage")
             stored = store.game(game["game"])
             assert stored.ended is GameEnd.COMPLETE and stored.score == over["score"]
@@ -234,6 +237,7 @@ def babble_beside_a_witness(served, frames):
     assert requests.get(f"{url}/health", timeout=10).json() == {"status": "well"}
 
 
+@IN_A_FILE
 def test_nonsense_over_the_websocket_harms_nobody(served):
     babble_beside_a_witness(served, 2_000)
 
@@ -288,6 +292,7 @@ def call_everything(served, examples):
     return calls
 
 
+@IN_A_FILE
 @OWN_CHANCE
 def test_nonsense_over_http_is_never_an_error_of_the_server(served):
     assert call_everything(served, 4) > 40

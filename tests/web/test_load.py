@@ -18,6 +18,8 @@ from tests.web.talking import cookie_of
 
 ALLOWED = 10.0  # ms that ticks may be later than the clock without games
 SECONDS = 30.0
+SOAK = float(os.environ.get("COCHEF_SOAK_SECONDS", "3600"))
+GROWTH = 0.05  # of memory, after the first tenth of a soak
 
 
 class Crowd:
@@ -37,7 +39,7 @@ class Crowd:
         await asyncio.wait_for(asyncio.gather(*(event.wait() for event in ready)), 600)
 
     async def _play(self, number, ready):
-        cookie = await asyncio.to_thread(cookie_of, self.url)
+        cookie = await asyncio.to_thread(cookie_of, self.url, "/after-the-tutorial")
         headers = {"Cookie": f"cochef={cookie}"}
         async with connect(
             self.url.replace("http", "ws") + "/ws",
@@ -60,7 +62,7 @@ class Crowd:
                         return
                     case "stage":
                         await say(**step_after(message, number))
-                    case "game":
+                    case "game" | "paused":
                         await say("ready", seconds=0)
                     case "tick":
                         ready.set()
@@ -73,25 +75,18 @@ class Crowd:
 
 def step_after(stage, number):
     """What a participant in a hurry does next."""
-    events = {
-        "consent": {"event": "consent", "agrees": True},
-        "questions": {"event": "answers", "values": dict.fromkeys(["age", "gender", "experience"])},
-        "instructions": {"event": "understood"},
-        "tutorial": {"event": "tutorial-done"},
-    }
-    if stage["stage"] in events:
-        return {"kind": "submit", **events[stage["stage"]]}
+    assert stage["stage"] == "warm-up"
     return {"kind": "start", "partner": number % 4}
 
 
 @contextlib.contextmanager
-def load_server(tmp_path, capacity):
+def load_server(database, capacity):
     port = free_port()
     command = [
         sys.executable,
         "-m",
         "tests.web.load_server",
-        str(tmp_path / "load.db"),
+        database,
         str(port),
         str(capacity),
     ]
@@ -146,18 +141,20 @@ async def load(url, numbers, capacity, seconds):
         return found, beyond, crowd.turned_away
 
 
-def test_a_few_games_at_once_tick_and_newcomers_beyond_capacity_are_turned_away(tmp_path):
-    with load_server(tmp_path, 6) as url:
-        found, beyond, turned_away = asyncio.run(load(url, [6], 6, 3.0))
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_few_games_at_once_tick_and_newcomers_beyond_capacity_are_turned_away(url):
+    with load_server(url, 6) as address:
+        found, beyond, turned_away = asyncio.run(load(address, [6], 6, 3.0))
     assert found[0]["games"] == 0 and found[0]["heart"][3] > 10
     assert found[6]["games"] == 6 and found[6]["ticks"][3] > 10
     assert turned_away == 5 and beyond["games"] == 6
 
 
 @pytest.mark.long
-def test_sixty_games_at_once_stay_punctual(tmp_path):
-    with load_server(tmp_path, 240) as url:
-        found, beyond, turned_away = asyncio.run(load(url, [60, 90, 120, 180, 240], 240, SECONDS))
+def test_sixty_games_at_once_stay_punctual(url):
+    with load_server(url, 240) as address:
+        numbers = [60, 90, 120, 180, 240]
+        found, beyond, turned_away = asyncio.run(load(address, numbers, 240, SECONDS))
     base = found[0]["heart"][1]
     print(f"without games {found[0]}; beyond capacity {turned_away} turned away, {beyond}")
     broken = [
@@ -167,3 +164,32 @@ def test_sixty_games_at_once_stay_punctual(tmp_path):
     assert found[60]["games"] == 60
     assert found[60]["ticks"][1] <= base + ALLOWED
     assert turned_away == 5
+
+
+async def soak(url, games, seconds):
+    """Measurements of so many games at once, twenty over the whole time."""
+    async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        await client.get("/punctuality", timeout=600)
+        crowd = Crowd(url)
+        await crowd.grow(games)
+        found = []
+        for _ in range(20):
+            found.append(await measured(client, seconds / 20))
+            late = found[-1]["ticks"]
+            print(
+                f"{found[-1]['games']} games, {found[-1]['memory'] / 1e6:.1f} MB, late {late}",
+                flush=True,
+            )
+        for player in crowd.playing:
+            player.cancel()
+        await asyncio.gather(*crowd.playing, return_exceptions=True)
+        return found
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_over_an_hour_of_sixty_games(url):
+    with load_server(url, 64) as address:
+        found = asyncio.run(soak(address, 60, SOAK))
+    memory = [one["memory"] for one in found]
+    assert min(one["games"] for one in found[1:]) >= 55  # some are between two games
+    assert memory[-1] <= (1 + GROWTH) * memory[1]

@@ -4,12 +4,14 @@ import asyncio
 
 import pytest
 
+from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.web.loop import FullError, GameLoop, Rooms
 from cochef.web.session import GameSetup
 
 RING = layouts.get("coordination_ring")
+OWN = "tests.agents.own_agents"
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +148,26 @@ def test_running_games_are_not_held_up_by_one_that_catches_up(rooms):
 
     during, caught = asyncio.run(scene())
     assert during >= 1 and caught == 200
+
+
+def test_a_game_whose_own_agent_fails_is_paused_and_the_others_go_on(caplog):
+    own = Rooms(3, own_code=[f"{OWN}:Faulty"])
+    own.open(RING, ["random", f"{OWN}:Faulty"])
+    loop, now = make_loop(own)
+    hearings = [Hearing(), Hearing()]
+    games = [
+        loop.add(setup(partner=f"{OWN}:Faulty", slowness=1), hearings[0]),
+        loop.add(setup(), hearings[1]),
+    ]
+    for game in games:
+        loop.resume(game)
+    play(loop, now, 3.005)
+    assert games[0].due is None
+    assert "no onion" in hearings[0].heard[-1].fault
+    assert len(hearings[1].heard) == 30
+    assert "Faulty raised KeyError" in caplog.text
+
+
+def test_a_room_runs_no_code_that_nobody_has_allowed():
+    with pytest.raises(InputError, match="names code, which is not run from here"):
+        Rooms(1, own_code=[f"{OWN}:Walker"]).open(RING, [f"{OWN}:Faulty"])

@@ -4,7 +4,12 @@ import pytest
 
 from cochef.kitchen import layouts
 from cochef.web.server import play_app
-from tests.web.browsing import Walker, browser, listened  # noqa: F401  (a fixture)
+from tests.web.browsing import (  # noqa: F401  (a fixture)
+    Walker,
+    browser,
+    cook_a_soup,
+    listened,
+)
 from tests.web.serving import PHONE, serving
 
 
@@ -23,23 +28,6 @@ def choose(page, url, **choices):
     page.focus("button[type=submit]")
     page.keyboard.press("Enter")
     page.wait_for_selector(".panel button")
-
-
-def cook_a_soup(walker):
-    walker.walk("N")
-    for _ in range(3):
-        walker.walk("W")
-        walker.use("onion")
-        walker.walk("EN")
-        walker.use(None)
-        walker.walk("W")
-    walker.walk("SS")
-    walker.use("dish")
-    walker.walk("NEN")
-    walker.ear.wait(lambda moment: moment["state"]["pots"][0][3] == 20)
-    walker.use("soup:ooo")
-    walker.walk("SES")
-    walker.use(None)
 
 
 def test_a_person_cooks_a_soup_by_keys_plays_to_the_end_and_looks_at_it_again(url, browser):  # noqa: F811
@@ -81,6 +69,9 @@ def test_a_reload_in_a_game_continues_where_it_was(url, browser):  # noqa: F811
         assert after["t"] < 100
         page.click("text=End this game")
         page.wait_for_selector(".replay")
+        # The replay has the moments before the reload, too, from the start on.
+        assert page.get_attribute(".timeline input", "max") == str(ear.last("over")["t"])
+        assert page.inner_text(".replay output").startswith("0:00")
 
 
 def test_a_phone_plays_by_touch(url, browser):  # noqa: F811
@@ -109,6 +100,34 @@ def test_a_second_tab_says_so_and_can_take_over(url, browser):  # noqa: F811
         second.click("text=Continue here")
         second.wait_for_selector("text=Cook together")
         page.wait_for_selector("text=Open in another tab")
+
+
+@pytest.mark.parametrize("window", [PHONE, {"width": 780, "height": 390}])
+def test_on_a_phone_buttons_are_on_the_screen_and_the_panel_beside_the_kitchen(
+    url,
+    browser,  # noqa: F811
+    window,
+):
+    with listened(browser, window, has_touch=True, is_mobile=True) as (page, ear):
+        choose(page, url, speed="12")
+        panel = page.locator(".panel").bounding_box()
+        assert not overlap(panel, page.locator("canvas.kitchen").bounding_box())
+        page.tap("text=Start")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        kitchen = page.locator("canvas.kitchen").bounding_box()
+        assert kitchen["height"] > 150
+        for name in ("north", "south", "east", "west", "interact"):
+            box = page.locator(f"button.{name}").bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= window["width"]
+            assert box["y"] >= 0 and box["y"] + box["height"] <= window["height"]
+            assert not overlap(box, kitchen)
+
+
+def overlap(one, other):
+    """Whether two boxes share more than an edge."""
+    across = min(one["x"] + one["width"], other["x"] + other["width"]) - max(one["x"], other["x"])
+    down = min(one["y"] + one["height"], other["y"] + other["height"]) - max(one["y"], other["y"])
+    return across > 1 and down > 1
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])

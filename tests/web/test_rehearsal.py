@@ -1,6 +1,7 @@
 """Simulated participants against a real server in a process of its own."""
 
 import asyncio
+import csv
 from collections import Counter
 from dataclasses import replace
 
@@ -22,7 +23,9 @@ SHORT = {
     "ticks_per_second": 20,
     "game_ticks": 20,
     "warmup_ticks": 10,
-    "tutorial_ticks": 10,
+    "warmup_ticks_least": 10,
+    "tutorial_ticks": 2_000,
+    "games_least": 4,
     "agent_acts_once_in": 2,
     "countdown_seconds": 0,
 }
@@ -53,7 +56,9 @@ def test_bots_go_through_the_whole_study_and_nothing_is_wrong_with_what_is_store
     assert [one.progress.stage for one in store.participants()] == [StudyStage.THANKS] * 4
     phases = Counter(game.start.phase for game in store.games())
     assert phases == {Phase.TUTORIAL: 4, Phase.WARMUP: 16, Phase.GAME: 32}
-    assert all(len(game.actions) == game.start.ticks for game in store.games())
+    for game in store.games():
+        assert len(game.actions) == game.start.ticks or game.start.phase is Phase.TUTORIAL
+        assert game.score > 0 or game.start.phase is not Phase.TUTORIAL
 
 
 def test_bots_press_keys_and_their_page_says_when_it_drew_a_tick(rehearsed):
@@ -139,7 +144,58 @@ def test_the_command_line_analyses_and_exports(rehearsed, cochef, tmp_path):
     assert (tmp_path / "report" / "report.html").exists()
     code, text = cochef("study", "export", "--database", database, "--out", tmp_path / "data")
     assert code == 0, text
-    assert "17 files" in text
+    assert "21 files" in text
+    assert "Simulated participants: these are data of a rehearsal" in text
+    for name in ("report.md", "report.html"):
+        content = (tmp_path / "report" / name).read_text()
+        assert "Simulated participants: Cooking with" in content.partition("</h1>")[0]
+    first = (tmp_path / "report" / "report.md").read_text().splitlines()[0]
+    assert first.startswith("# Simulated participants")
+    assert "'MEP' names the method mep" in (tmp_path / "report" / "report.md").read_text()
+    assert "'MEP' names the method mep" in (tmp_path / "data" / "notes.txt").read_text()
+
+
+def test_people_do_not_join_the_simulated(rehearsed, tmp_path):
+    store, _ = rehearsed
+    with pytest.raises(InputError, match="4 participants in this database are simulated"):
+        StudyStore.open(str(store.url), store.study)
+    own = f"sqlite:///{tmp_path / 'people.db'}"
+    people = StudyStore.open(own, small_study())
+    people.join(ParticipantIdentity("prolific", "someone"), 1.0)
+    assert not people.is_simulated
+    people.close()
+    with pytest.raises(InputError, match="1 participants in this database are people"):
+        StudyStore.open(own, small_study(), simulated=True)
+
+
+def test_the_command_line_lists_who_is_who_for_payment(rehearsed, cochef, tmp_path):
+    store, transcripts = rehearsed
+    table = tmp_path / "identities.csv"
+    arguments = ("study", "identities", "--database", str(store.url), "--out", table)
+    assert cochef(*arguments)[0] == 0
+    assert table.stat().st_mode & 0o777 == 0o600
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    codes = {transcript.code for transcript in transcripts}
+    assert {row["completion_code"] for row in rows} == codes
+    assert {row["kind"] for row in rows} == {"prolific"}
+    for row in rows:
+        who = ParticipantIdentity("prolific", row["identifier"])
+        found = store.join(who, 1.0, create=False)
+        assert (str(found.number), found.completion_code) == (
+            row["participant"],
+            row["completion_code"],
+        )
+    assert cochef(*arguments)[0] == 2  # nothing is overwritten
+
+
+def test_the_command_line_says_how_many_people_are_needed(rehearsed, cochef):
+    database = str(rehearsed[0].url)
+    options = ("--people", 4, 64, "--above", 0.8, "--simulations", 20)
+    code, text = cochef("study", "power", "--database", database, *options)
+    assert code == 0, text
+    assert "power, scores" in text
+    assert "100%" in text.splitlines()[-2]  # 128 people tell 0.8 from 0.5
 
 
 def test_the_command_line_withdraws(cochef, tmp_path):
@@ -226,6 +282,10 @@ def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(coc
     ("arguments", "complaint"),
     [
         (("check", "nowhere.toml"), "cannot be read"),
+        (("check", "paper"), "contact is empty; say who answers participants' questions"),
+        (("serve", "paper"), "contact is empty"),
+        (("new", "nowhere/mine.toml"), "cannot be written"),
+        (("power", "--database", "sqlite:///EMPTY"), "holds no study"),
         (("serve", "paper", "--set", "game_ticks=0"), "numbers.game_ticks is 0"),
         (("serve", "paper", "--set", "speed=3"), "unknown key 'speed' in numbers"),
         (("serve", "paper", "--set", "fast"), "'fast' changes nothing; give NAME=NUMBER"),

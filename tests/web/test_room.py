@@ -17,6 +17,7 @@ from cochef.web.room import AGENT, Room, SlotCommand
 
 CIRCUIT = layouts.get("counter_circuit")
 PARTNERS = ("script:onion_placement_and_delivery", "human-proxy:counter_circuit", "random")
+OWN = "tests.agents.own_agents"
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +159,37 @@ def test_an_idle_agent_of_the_package_is_the_same_habit(room):
         _, carry = slow.act(start(CIRCUIT), 0, carry, jax.random.key(tick))
         acting.append(rested)
     assert acting == [(tick + 1) % 8 == 0 for tick in range(24)]
+
+
+def own_room():
+    """A JAX agent, an own agent that walks in circles, and one that fails after some calls."""
+    names = ("random", f"{OWN}:Walker", f"{OWN}:Faulty")
+    return Room(CIRCUIT, {name: load(name, CIRCUIT, own_code=True) for name in names}, 6)
+
+
+def test_own_agents_are_asked_between_ticks_and_begin_anew_with_every_game():
+    room = own_room()
+    game = play(room, [0, 1], 6)
+    assert [one.actions[1] for one in game[1]] == [0, 1, 2, 3, 0, 1]
+    again = play(room, [1], 3, slowness=2)
+    assert [one.actions[1] for one in again[1]] == [Action.STAY, 0, Action.STAY]
+    assert [one.fault for one in game[1] + again[1]] == [None] * 9
+
+
+def test_several_ticks_at_once_ask_an_own_agent_in_each():
+    room = own_room()
+    ticks = [
+        [SlotCommand(1, (4, AGENT), True, 1, 1, 7, CIRCUIT.horizon, begins=tick == 0)]
+        for tick in range(3)
+    ]
+    assert room.play(ticks)[0].actions == (4, 2)
+
+
+def test_a_fault_of_an_own_agent_is_told_in_its_slots_and_the_others_play_on():
+    room = own_room()
+    games = play(room, [0, 1, 2], 25)
+    failed = [one.fault for one in games[2]]
+    assert not any(failed[:18])
+    assert all("Faulty raised KeyError: 'no onion'" in fault for fault in failed[20:])
+    assert [one.fault for one in games[0] + games[1]] == [None] * 50
+    assert [one.actions for one in games[0]] == [one.actions for one in play(room, [0], 25)[0]]

@@ -1,9 +1,10 @@
 """The study's server as a careless or hostile client meets it."""
 
 import json
+import socket
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 import httpx
@@ -11,12 +12,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cochef.web import replays, tickets
-from cochef.web.records import GameEnd, ParticipantIdentity, Phase
+from cochef.web.middleware import MAX_BODY
+from cochef.web.records import GameEnd, InterruptionReason, ParticipantIdentity, Phase
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
 from cochef.web.wire import MAX_FRAME
 from tests.web.serving import serving
-from tests.web.small_study import at_the_games, begun, small_study
+from tests.web.small_study import at_the_games, begun, consenting, small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
 
 PASSWORD = "correct horse"
@@ -77,7 +79,7 @@ def test_a_ticket_signed_for_another_number_is_worthless(url, store):
 
 def test_every_answer_forbids_foreign_and_inline_scripts(url):
     for path in ("/study", "/static/study.js", "/art/sprites.json", "/nowhere", "/admin"):
-        policy = httpx.get(url + path).headers["Content-Security-Policy"]
+        policy = httpx.get(url + path, timeout=60).headers["Content-Security-Policy"]
         assert "default-src 'self'" in policy and "unsafe" not in policy
 
 
@@ -115,8 +117,8 @@ def test_no_path_leads_out_of_the_pages_files(url, path):
         '{"type":"submit","event":"consent","agrees":"yes"}',
         '{"type":"submit","event":"judged","ranking":[0,1,2,3],"comments":[]}',
         '{"type":"submit","event":"answers","values":{"age":"\\ud800"}}',
-        "[" * 5000,
-        '{"type":' + "9" * 5000 + "}",
+        "[" * 2000,
+        '{"type":' + "9" * 2000 + "}",
     ],
 )
 def test_a_message_that_makes_no_sense_is_refused_and_changes_nothing(url, frame):
@@ -192,10 +194,10 @@ def test_a_game_is_acknowledged_stored_and_goes_on_after_the_page_was_gone(url, 
     cookie = cookie_of(url)
     number = tickets.number_on(store.secret, cookie)
     with talking(url, cookie) as talker:
-        to_the_tutorial(talker)
-        talker.say("start")
+        to_the_warmup(talker)
+        talker.say("start", partner=0)
         game = talker.hear("game")
-        assert game["phase"] == "tutorial" and game["t"] == 0
+        assert game["phase"] == "warm-up" and game["t"] == 0
         talker.say("ready", seconds=0)
         talker.say("down", action=2)
         seen = talker.hear("tick")["t"]
@@ -206,13 +208,15 @@ def test_a_game_is_acknowledged_stored_and_goes_on_after_the_page_was_gone(url, 
         again = talker.hear("game")
         assert again["game"] == game["game"] and again["t"] >= seen
         talker.say("ready", seconds=0)
-        over = talker.hear("over")
-        assert over["t"] == STUDY.numbers.tutorial_ticks
-        assert talker.hear("stage")["stage"] == "tutorial"
+        over = talker.play()
+        assert over["t"] == STUDY.numbers.warmup_ticks
+        assert talker.hear("stage")["stage"] == "warm-up"
     stored = store.game(game["game"])
-    assert stored.start.participant == number and stored.start.phase is Phase.TUTORIAL
-    assert stored.ended is GameEnd.COMPLETE and len(stored.actions) == STUDY.numbers.tutorial_ticks
+    assert stored.start.participant == number and stored.start.phase is Phase.WARMUP
+    assert stored.ended is GameEnd.COMPLETE and len(stored.actions) == STUDY.numbers.warmup_ticks
     assert stored.score == over["score"]
+    (gone,) = stored.interruptions
+    assert gone.reason is InterruptionReason.GONE and gone.is_over and 0 < gone.seconds < 60
 
 
 def test_no_message_of_a_blinded_game_tells_who_the_agent_is(url):
@@ -243,7 +247,7 @@ def test_why_a_game_cannot_be_opened_is_logged_and_not_told_to_the_page(tmp_path
         assert talker.hear("error")["message"].startswith(
             "this game cannot be opened at the moment"
         )
-        assert list(store.games()) == []
+        assert [game.start.phase for game in store.games()] == [Phase.TUTORIAL]
     assert [
         record
         for record in caplog.records
@@ -290,7 +294,9 @@ def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp
 
 
 def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_before(tmp_path):
-    slow = small_study(("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=60)
+    slow = small_study(
+        ("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=60, stall_seconds=30.0
+    )
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", slow)) as store:
         with (
             serving(study_app(slow, store, open_door=True)) as url,
@@ -313,7 +319,7 @@ def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_be
 def test_a_full_study_says_so_politely(tmp_path):
     tiny = small_study(("coordination_ring",), participants_per_layout=1)
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
-        store.join(ParticipantIdentity("prolific", "first"), 1e10)
+        consenting(store, "first", 1e10)
         with serving(study_app(tiny, store, prolific=True)) as url:
             answer = httpx.get(url + "/?PROLIFIC_PID=second")
             assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
@@ -401,3 +407,120 @@ def test_guessing_the_password_has_to_wait(tmp_path):
         ]
         assert tried == [403] * 10 + [429] * 2
         assert client.post(f"{url}/api/admin/login", json={"password": PASSWORD}).status_code == 429
+
+
+def test_a_websocket_may_stay_longer_than_a_request_may_take(tmp_path):
+    tiny = small_study(("coordination_ring",))
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
+        app = study_app(tiny, store, open_door=True)
+        app.state.door_limits = replace(app.state.door_limits, request_seconds=0.5)
+        with serving(app) as url, talking(url, cookie_of(url)) as talker:
+            talker.say("hello")
+            talker.hear("stage")
+            time.sleep(1.0)
+            talker.say("hello")
+            assert talker.hear("stage")["stage"] == "consent"
+
+
+def test_a_request_that_does_not_come_to_its_end_in_time_is_cut_off(tmp_path):
+    tiny = small_study(("coordination_ring",))
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
+        app = study_app(tiny, store, password=PASSWORD)
+        app.state.door_limits = replace(app.state.door_limits, request_seconds=0.5)
+        with serving(app) as url:
+            host = url.removeprefix("http://")
+            begun = f"POST /api/admin/login HTTP/1.1\r\nHost: {host}\r\nOrigin: {url}\r\n"
+            for text in ("", "GET / HT", f"{begun}Content-Length: 9\r\n\r\n{{"):
+                with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as slow:
+                    slow.sendall(text.encode())
+                    slow.settimeout(20)
+                    with suppress(ConnectionResetError):
+                        assert slow.recv(100) == b""
+
+
+@pytest.mark.parametrize("origin", [None, "http://elsewhere.example"])
+@pytest.mark.parametrize("path", ["/api/admin/login", "/", "/static/study.js", "/nowhere"])
+def test_the_origin_is_checked_before_a_body_is_read(url, origin, path):
+    host = url.removeprefix("http://")
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", "Content-Length: 20000000"]
+    if origin:
+        lines.append(f"Origin: {origin}")
+    with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as client:
+        client.settimeout(60)
+        client.sendall(("\r\n".join(lines) + "\r\n\r\n{").encode())
+        assert client.recv(1000).startswith(b"HTTP/1.1 403")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize("path", ["/api/admin/login", "/", "/static/study.js", "/nowhere"])
+def test_a_body_is_limited_on_every_route_and_says_how_long_it_is(url, method, path):
+    with httpx.Client(base_url=url, timeout=60, headers={"Origin": url}) as client:
+        long = client.request(method, path, content=b"x" * (MAX_BODY + 1))
+        unknown = client.request(method, path, content=iter([b"x"]))
+    assert (long.status_code, unknown.status_code) == (413, 411)
+    assert "xxx" not in long.text
+
+
+def test_an_error_does_not_repeat_what_was_sent(url):
+    with httpx.Client(base_url=url, timeout=60, headers={"Origin": url}) as client:
+        wrong = client.post("/api/admin/login", json={"password": ["needle" * 100]})
+        broken = client.post("/api/admin/login", content=b"{needle")
+        path = client.get("/api/admin/games/needle")
+    assert [wrong.status_code, broken.status_code] == [422, 422]
+    assert not [one.text for one in (wrong, broken, path) if "needle" in one.text]
+
+
+def test_large_frames_are_taken_only_where_people_write(url):
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("hello")
+        talker.hear("stage")
+        talker.say("submit", event="consent", agrees=True)
+        talker.hear("stage")
+        talker.say("submit", event="answers", values={"x": "y" * 20_000})
+        assert "the questions are" in talker.hear("error")["message"]
+        talker.say("submit", event="answers", values=dict.fromkeys(("age", "gender", "experience")))
+        assert talker.hear("stage")["stage"] == "instructions"
+        with pytest.raises(ConnectionClosed):
+            talker.say("submit", event="answers", values={"x": "y" * 20_000})
+            while True:
+                talker.hear("nothing", seconds=10)
+
+
+def test_a_stranger_locks_out_nobody_but_themselves(tmp_path):
+    tiny = small_study(("coordination_ring",))
+
+    def login(client, password):
+        return client.post(f"{url}/api/admin/login", json={"password": password}).status_code
+
+    def browser(url, address):
+        transport = httpx.HTTPTransport(local_address=address)
+        return httpx.Client(headers={"Origin": url}, transport=transport, timeout=60)
+
+    with (
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
+        serving(study_app(tiny, store, password=PASSWORD)) as url,
+        browser(url, "127.0.0.1") as own,
+        browser(url, "127.0.0.2") as stranger,
+        browser(url, "127.0.0.2") as known,
+    ):
+        assert login(known, PASSWORD) == 204
+        assert [login(stranger, str(number)) for number in range(12)][-2:] == [429, 429]
+        assert login(stranger, PASSWORD) == 429
+        assert login(own, PASSWORD) == 204
+        assert login(known, PASSWORD) == 204  # has been in before, from the stranger's address
+
+
+def test_made_up_identifiers_from_one_address_take_no_place_and_are_soon_too_many(tmp_path):
+    tiny = small_study(("coordination_ring",), participants_per_layout=8, joins_per_address=20)
+    strict = replace(tiny, prolific_id_form="[0-9a-f]{24}")
+    with (
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", strict)) as store,
+        serving(study_app(strict, store, prolific=True)) as url,
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
+        assert client.get("/?PROLIFIC_PID=made-up").status_code == 404
+        made_up = [client.get(f"/?PROLIFIC_PID={number:024x}").status_code for number in range(30)]
+        assert made_up == [303] * 20 + [429] * 10
+        assert client.get(f"/?PROLIFIC_PID={7:024x}").status_code == 303  # known: may come back
+        assert len(store.participants()) == 20
+        consenting(store, "somebody-else", 1e10)

@@ -24,8 +24,8 @@ from cochef.web.records import (
     warmup_game,
 )
 from cochef.web.schema import PARTICIPANTS
-from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
-from tests.web.small_study import at_the_games, begun, small_study
+from cochef.web.store import PlaceGivenError, StudyFullError, StudyStore, UnknownLinkError
+from tests.web.small_study import at_the_games, begun, consenting, small_study
 
 HOUR = 3600.0
 
@@ -56,7 +56,7 @@ def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store)
 
 
 def test_participants_spread_evenly_over_layouts_until_the_study_is_full(store):
-    joined = [store.join(somebody(number), 10.0) for number in range(8)]
+    joined = [consenting(store, f"person-{number}", 10.0) for number in range(8)]
     for layout in store.study.layouts:
         assert sorted(one.place for one in joined if one.layout == layout) == [0, 1, 2, 3]
     with pytest.raises(StudyFullError, match="all places of this study are taken"):
@@ -64,15 +64,68 @@ def test_participants_spread_evenly_over_layouts_until_the_study_is_full(store):
     assert store.join(somebody(3), 10.0) == joined[3]
 
 
-def test_the_place_of_somebody_who_declined_or_stayed_away_too_long_is_given_away(store):
-    joined = [store.join(somebody(number), 10.0) for number in range(8)]
-    store.act(joined[0].number, Consent(False), 11.0)
-    newcomer = store.join(somebody(8), 12.0)
-    assert (newcomer.layout, newcomer.place) == (joined[0].layout, joined[0].place)
-    for participant in joined[2:]:
-        store.note_seen(participant.number, 20 * HOUR)
-    late = store.join(somebody(9), 25 * HOUR)
-    assert (late.layout, late.place) in [(one.layout, one.place) for one in (newcomer, joined[1])]
+def place_of(participant):
+    return participant.layout, participant.place
+
+
+def test_nobody_has_a_place_before_they_consent(store):
+    curious = [store.join(somebody(number), 10.0) for number in range(100)]
+    assert {place_of(one) for one in curious} == {("", -1)}
+    store.act(curious[0].number, Consent(False), 11.0)
+    taken = {place_of(consenting(store, f"person-{number}", 11.0)) for number in range(1, 9)}
+    assert len(taken) == 8 and ("", -1) not in taken
+    with pytest.raises(StudyFullError):
+        store.act(curious[9].number, Consent(True), 12.0)
+    assert store.participant(curious[9].number) == curious[9]
+
+
+def test_who_did_not_consent_is_forgotten_in_bulk_and_their_link_can_be_used_again(store):
+    (link,) = store.invite(1)
+    invited = ParticipantIdentity("link", link)
+    before = store.join(invited, 10.0, create=False)
+    for number in range(20):
+        store.join(somebody(number), 10.0)
+    store.join(somebody(20), 25 * HOUR)
+    assert len(store.participants()) == 1
+    assert store.join(invited, 25 * HOUR, create=False).number != before.number
+    with pytest.raises(UnknownLinkError):
+        store.join(somebody(3), 25 * HOUR, create=False)
+
+
+def test_a_place_is_given_away_an_hour_after_consent_or_a_day_after_the_warmup_began(store):
+    early = [consenting(store, f"person-{number}", 10.0) for number in range(7)]
+    late = at_the_games(store, "late", 10.0)
+    taken = [place_of(consenting(store, f"new-{number}", 2 * HOUR)) for number in range(7)]
+    assert sorted(taken) == sorted(place_of(one) for one in early)
+    with pytest.raises(StudyFullError):
+        consenting(store, "one-too-many", 20 * HOUR / 10)
+    for number in range(7):
+        store.note_seen(
+            store.join(ParticipantIdentity("prolific", f"new-{number}"), 1.0).number, 25 * HOUR
+        )
+    assert place_of(consenting(store, "last", 25 * HOUR)) == place_of(late)
+
+
+def test_two_people_are_never_in_one_place_when_somebody_returns(store):
+    early = consenting(store, "early", 10.0)
+    late = at_the_games(store, "late", 10.0)
+    taken = [place_of(consenting(store, f"new-{number}", 30 * HOUR)) for number in range(7)]
+    assert place_of(early) in taken
+    assert place_of(late) in taken
+    with pytest.raises(PlaceGivenError, match="given to somebody else"):
+        store.note_seen(late.number, 30 * HOUR)
+    with pytest.raises(PlaceGivenError, match="given to somebody else"):
+        store.act(late.number, GamePlayed(0), 30 * HOUR)
+    store.note_seen(early.number, 30 * HOUR)  # has not met the partners, so any place will do
+    assert place_of(store.participant(early.number)) not in taken
+
+
+def test_somebody_who_returns_late_to_a_place_that_is_free_has_it_again(store):
+    late = at_the_games(store, "late", 10.0)
+    store.note_seen(late.number, 100 * HOUR)
+    others = [place_of(consenting(store, f"new-{number}", 100 * HOUR)) for number in range(7)]
+    assert place_of(late) not in others
+    assert store.act(late.number, GamePlayed(0), 100 * HOUR).place == late.place
 
 
 def test_only_invited_links_are_let_in_where_newcomers_are_not(store):
@@ -195,10 +248,10 @@ def test_what_to_play_next_follows_from_the_plan(store):
         "",
         "stay",
         "cramped_room",
-        20,
+        4_000,
     )
-    newcomer = store.join(somebody(1), 5.0)
-    free = warmup_game(store.study, newcomer, 3)
+    newcomer = consenting(store, "newcomer", 5.0)
+    free = warmup_game(store.study, newcomer, 3, 0)
     assert free.agent == newcomer.plan.partners[3].agent
     assert len({one.seed for one in (start, alone, free)}) == 3
 
@@ -252,7 +305,7 @@ def test_whoever_reads_sees_one_moment_while_another_process_writes(store, url):
 def test_two_processes_that_let_people_in_at_once_give_every_place_once(store, url):
     stores = [store, StudyStore.existing(url)]
     with ThreadPoolExecutor(2) as pool:
-        joined = list(pool.map(lambda n: stores[n % 2].join(somebody(n), 10.0), range(8)))
+        joined = list(pool.map(lambda n: consenting(stores[n % 2], f"person-{n}", 10.0), range(8)))
     assert len({(one.layout, one.place) for one in joined}) == 8
     stores[1].close()
 
@@ -274,7 +327,7 @@ def test_a_database_of_another_version_or_of_something_else_is_refused(store, ur
     with sqlite3.connect(tmp_path / "study.db") as database:
         database.execute("update meta set value = '99' where key = 'schema'")
     database.close()
-    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 2"):
+    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 3"):
         StudyStore.existing(url)
     with sqlite3.connect(tmp_path / "other.db") as database:
         database.execute("create table songs (name text)")

@@ -3,16 +3,18 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from cochef import methods
 from cochef.agents import names, shipped, storage
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.web import study
+from cochef.web import stand_ins, study
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
 
@@ -40,7 +42,7 @@ def test_a_study_is_the_same_after_storing_its_configuration():
 
 def test_new_words_keep_the_design_and_change_the_configuration():
     paper = study.shipped("paper")
-    reworded = study.parse(PAPER.replace("about 30 minutes", "an hour"), "other")
+    reworded = study.parse(PAPER.replace("about 45 minutes", "an hour"), "other")
     assert reworded.design_hash == paper.design_hash
     assert reworded.configuration_hash != paper.configuration_hash
     other = study.parse(paper_with("random"), "other")
@@ -130,6 +132,18 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
             "repeats = 0",
             "numbers.repeats is 0; it takes a whole number from 1 to 50",
         ),
+        (
+            "games_least = 12",
+            "games_least = 25",
+            "exclusions.games_least is 25; everybody plays 24 games",
+        ),
+        ("idle_share_most = 0.9", "idle_share_most = 2", "it takes a number from 0 to 1"),
+        ("stand_in = true", 'stand_in = "yes"', "stand_in is 'yes'; it takes true or false"),
+        (
+            "warmup_ticks_least = 200",
+            "warmup_ticks_least = 700",
+            "numbers.warmup_ticks_least is 700; a free game has only 600 ticks",
+        ),
         ("repeats = 3", "repeats = 2.5", "numbers.repeats is 2.5; it takes a whole number"),
         (
             "ticks_per_second = 8",
@@ -186,6 +200,68 @@ def test_two_layouts_of_one_name_are_refused(tmp_path):
         study.parse(PAPER.replace("[layouts.many_orders]", f"[layouts.'{own}']"), "mine")
     with pytest.raises(InputError, match=f"mine: coordination_ring and {own} {complaint}"):
         study.parse(PAPER.replace('"cramped_room"', f"'{own}'"), "mine")
+
+
+def test_a_label_that_names_a_method_needs_an_agent_of_that_method():
+    strict = study.parse(PAPER.replace("stand_in = true", ""), "mine")
+    with pytest.raises(
+        InputError,
+        match="in asymmetric_advantages, 'MEP' names the method mep, which did not make "
+        "'script:onion_placement_and_delivery'; give an agent of that method",
+    ):
+        study.check_agents(strict)
+    honest = (
+        PAPER.replace("stand_in = true", "").replace("MEP", "a cook").replace("a cook =", "A =")
+    )
+    honest = honest.replace('"a cook"', '"A"').replace("TrajDiv", "B")
+    assert study.check_agents(study.parse(honest, "mine")) == 20
+
+
+@pytest.mark.parametrize(
+    ("label", "loaded", "stands_in"),
+    [
+        ("HSP", "hsp:coordination_ring", False),
+        ("our hsp-2", "hsp:coordination_ring", False),
+        ("FCP", "hsp:coordination_ring", True),
+        ("HSP", "hsp:coordination_ring@noise=0.5", True),
+        ("HSP", "0.5*hsp:coordination_ring+0.5*random", True),
+        ("HSP", "script:delivery", True),
+        ("HSP", "nowhere.safetensors", True),
+        ("a script", "script:delivery", False),
+        ("spicy", "random", False),
+    ],
+)
+def test_an_agent_stands_in_for_a_method_unless_its_card_says_that_it_was_made_by_it(
+    label, loaded, stands_in
+):
+    found = stand_ins.find({"coordination_ring": {label: loaded}})
+    assert bool(found) == stands_in
+
+
+def test_a_member_of_a_population_is_an_agent_of_a_method_without_a_second_stage(tmp_path):
+    card, tensors = storage.read(shipped.path("hsp", "coordination_ring"))
+    path = tmp_path / "00.safetensors"
+    name = methods.get("sp").population.name
+    storage.save(path, replace(card, metadata={"population": name}), tensors)
+    assert not stand_ins.find({"coordination_ring": {"SP": str(path)}})
+    assert stand_ins.find({"coordination_ring": {"HSP": str(path)}})
+
+
+def test_stand_ins_are_part_of_the_stored_configuration():
+    stored = json.loads(study.shipped("paper").configuration_text)["stand_ins"]
+    assert len(stored) == 10
+    assert {one["label"] for one in stored} == {"MEP", "TrajDiv"}
+
+
+def test_who_is_to_be_contacted_must_be_filled_in():
+    with pytest.raises(InputError, match="contact is empty; say who answers"):
+        study.check_contact(study.shipped("paper"))
+    study.check_contact(study.parse(PAPER.replace('contact = ""', 'contact = "Ada"'), "mine"))
+
+
+def test_what_the_analysis_leaves_out_is_part_of_the_design():
+    changed = study.parse(PAPER.replace("games_least = 12", "games_least = 11"), "other")
+    assert changed.design_hash != study.shipped("paper").design_hash
 
 
 def test_an_agent_that_cannot_be_loaded_is_named_with_its_layout():

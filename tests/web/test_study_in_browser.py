@@ -9,17 +9,32 @@ from playwright.sync_api import expect
 
 from cochef.web import replays, tickets
 from cochef.web.progress import StudyStage
-from cochef.web.records import GameEnd, ParticipantIdentity, Phase
+from cochef.web.records import GameEnd, InterruptionReason, ParticipantIdentity, Phase
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
-from tests.web.browsing import browser, listened  # noqa: F401  (a fixture)
-from tests.web.serving import PHONE, serving
+from tests.web.browsing import (  # noqa: F401  (a fixture)
+    TouchWalker,
+    Walker,
+    browser,
+    cook_a_soup,
+    listened,
+)
+from tests.web.serving import PHONE, StallingProxy, serving
 from tests.web.small_study import begun, events_before_the_games, small_study
 
 PASSWORD = "correct horse"
 STUDY = small_study(
-    ("coordination_ring",), ticks_per_second=40.0, participants_per_layout=20, game_ticks=60
+    ("coordination_ring",),
+    ticks_per_second=40.0,
+    participants_per_layout=20,
+    game_ticks=100,
+    stall_seconds=1.5,
 )
+HIDE = """
+Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+document.dispatchEvent(new Event('visibilitychange'));
+Object.defineProperty(document, 'visibilityState', { value: 'visible', configurable: true });
+"""
 
 
 @pytest.fixture
@@ -95,8 +110,13 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
         page.wait_for_selector("h1:has-text('How it works')")
         press(page, "Continue")
         press(page, "Try the kitchen")
-        play(page, "Find your way")
-        press(page, "continue")
+        page.wait_for_selector(".panel button")
+        page.keyboard.press("Space")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        walker = Walker(page, ear, 0)
+        hear_and_see_what_to_do(page, walker)
+        cook_a_soup(walker, onions=2)
+        page.wait_for_selector("text=You have served a soup. Well done!")
         for partner in "ABCD":
             press(page, f"Play with partner {partner}")
             play(page, "Meet your partners")
@@ -118,14 +138,110 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
     assert participant.progress.stage is StudyStage.THANKS and code == participant.completion_code
     games = list(store.games())
     assert [sum(game.start.phase is phase for game in games) for phase in Phase] == [1, 4, 8]
-    assert all(
-        game.ended is GameEnd.COMPLETE and len(game.actions) == game.start.ticks for game in games
-    )
+    assert all(game.ended is GameEnd.COMPLETE for game in games)
+    assert all(len(game.actions) == game.start.ticks for game in games[1:])
     assert replays.mismatches(store, games) == []
     timed = [lag for game in games for lag in game.lags if lag >= 0]
     assert len(timed) > sum(len(game.actions) for game in games) / 2
     secret = {name for agents in STUDY.layouts.values() for pair in agents.items() for name in pair}
     assert not [name for name in secret if name in json.dumps(ear.heard)]
+
+
+def hear_and_see_what_to_do(page, walker):
+    """The guide says what to do next; a screen reader hears what was done and what is ahead."""
+    guide = page.locator(".guide")
+    spoken = page.locator(".game p.hidden[role=status]")
+    expect(guide).to_contain_text("Take an onion")
+    walker.walk("NW")
+    expect(spoken.nth(1)).to_have_text("Before you: the onions")
+    walker.use("onion")
+    expect(spoken.nth(0)).to_have_text("You take a fresh onion.")
+    expect(guide).to_contain_text("into the pot")
+    walker.walk("EN")
+    expect(spoken.nth(1)).to_have_text("Before you: an empty pot")
+    walker.use(None)
+    expect(guide).to_contain_text("In the pot: 1 onion. Take an onion")
+    expect(spoken.nth(0)).to_have_text("You put an onion into a pot.")
+    walker.walk("W")
+    walker.walk("S")
+
+
+@pytest.mark.long
+def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, browser):  # noqa: F811
+    with listened(browser, PHONE, has_touch=True, is_mobile=True) as (page, ear):
+        page.goto(f"{url}/?PROLIFIC_PID=mobile")
+        page.tap("text=I agree")
+        for question in ("age-decline", "gender-0", "experience-0"):
+            page.check(f"#{question}")
+        page.tap("text=Continue")
+        page.wait_for_selector("h1:has-text('How it works')")
+        page.tap("text=Continue")
+        page.tap("text=Try the kitchen")
+        page.tap(".panel button")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        cook_a_soup(TouchWalker(page, ear, 0))
+        for partner in "ABCD":
+            page.tap(f"text=Play with partner {partner}")
+            page.tap(".panel button")
+            page.wait_for_selector("h1:has-text('Meet your partners')")
+        page.tap("text=I have seen enough")
+        page.tap("[aria-label='Move Partner D up']")
+        page.check("#sure")
+        page.tap("text=Send")
+        for number in range(1, 9):
+            page.wait_for_selector(f"h1:has-text('Game {number} of 8')")
+            page.tap("text=Next game")
+            page.tap(".panel button")
+            page.tap("button.north")
+        page.wait_for_selector("h1:has-text('Thank you')")
+        assert page.inner_text(".code") == store.participants()[0].completion_code
+        assert "You are participant 1." in page.inner_text(".who")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_hidden_tab_pauses_the_game_and_says_so(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, ear):
+        page_of(store, page, url, events_before_the_games(STUDY))
+        press(page, "Next game")
+        page.wait_for_selector(".panel button")
+        page.keyboard.press("Space")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        page.evaluate(HIDE)
+        page.wait_for_selector("text=You looked at something else, so the game has paused.")
+        assert "It can pause 2 times more" in page.inner_text(".panel")
+        page.keyboard.press("Space")
+        page.wait_for_selector("h1:has-text('Game 2 of 8')")
+    (game,) = store.games()
+    assert [one.reason for one in game.interruptions] == [InterruptionReason.HIDDEN]
+
+
+def test_a_stalled_network_is_shown_and_pauses_the_game(url, store, browser):  # noqa: F811
+    with StallingProxy(url) as proxy, listened(browser) as (page, ear):
+        page_of(store, page, proxy.url, events_before_the_games(STUDY))
+        press(page, "Next game")
+        page.wait_for_selector(".panel button")
+        page.keyboard.press("Space")
+        ear.wait(lambda moment: moment["type"] == "tick")
+        proxy.flows.clear()
+        page.wait_for_selector("text=No word from the kitchen")
+        proxy.flows.set()
+        page.wait_for_selector("text=The connection was too slow, so the game has paused.")
+        page.keyboard.press("Space")
+        page.wait_for_selector("h1:has-text('Game 2 of 8')")
+    (game,) = store.games()
+    (stall,) = game.interruptions
+    assert stall.reason is InterruptionReason.STALL and stall.undrawn > 0 and stall.seconds > 0
+    assert stall.tick < STUDY.numbers.game_ticks
+
+
+def test_a_browser_without_a_valid_cookie_is_told_what_to_do(url, browser):  # noqa: F811
+    with closing(browser.new_context()) as context:  # a refused request is a complaint there
+        page = context.new_page()
+        page.goto(f"{url}/?PROLIFIC_PID=forgetful")
+        page.wait_for_selector("text=I agree")
+        context.clear_cookies()
+        page.evaluate("window.dispatchEvent(new Event('pagehide'))")  # it loses its connection
+        page.wait_for_selector("text=We do not know this browser")
 
 
 def page_of(store, page, url, events, who="other"):

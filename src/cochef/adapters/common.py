@@ -1,39 +1,41 @@
-"""What the environments share: observations, their bounds, and an episode stepped from Python."""
+"""What the environments share: their settings, what chefs observe, and checks of what is given."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Shaped
+from jaxtyping import Array, Bool, Float, Shaped
 
 from cochef import validation
-from cochef.errors import InputError
-from cochef.kitchen import dynamics, layouts, observation, recipes
+from cochef.errors import InputError, shown
+from cochef.kitchen import layouts, observation
 from cochef.kitchen.constants import SEATS, Action
-from cochef.kitchen.features import FEATURES, features
+from cochef.kitchen.features import FEATURES, feature_peaks, features
 from cochef.kitchen.layout import Layout
-from cochef.kitchen.state import State, start
-from cochef.kitchen.text import draw, event_names
+from cochef.kitchen.state import State
+from cochef.kitchen.stepping import over_kitchens
+from cochef.learning import reward_config
 
 CHEFS = tuple(f"chef_{seat}" for seat in range(SEATS))
-RENDER_MODES = ("rgb_array", "ansi")
+RENDER_MODES = ("human", "rgb_array", "ansi")
 FRAMES_PER_SECOND = 6
+PAPER_SHAPING = "paper"
+DEFAULT_PARTNER = "random"
 
 MISSING_EXTRA = '{name} is not installed; to use this environment, run: pip install "cochef[envs]"'
 
-OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "2 ..."]]] = {
+OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "..."]]] = {
     "grid": observation.grid,
     "compact": observation.compact,
     "features": features,
 }
 
 Layoutlike = Layout | str
-
-_step = jax.jit(dynamics.step, static_argnums=0)
 
 
 @dataclass(frozen=True)
@@ -46,99 +48,149 @@ class Bounds:
     high: int
 
 
-def to_layout(layout: Layoutlike) -> Layout:
-    """The layout itself, or the one of this name."""
-    return layouts.get(layout) if isinstance(layout, str) else layout
+@dataclass(frozen=True)
+class KitchenSettings:
+    """What an environment plays and what it hands out; programs are compiled for it.
 
+    Observations are floats from 0 to 1 (features: -1 to 1), each number divided by the largest it
+    can be, as learners like them. Raw ones are the whole numbers themselves, as bytes (features: as
+    floats).
+    """
 
-def bounds(layout: Layout, kind: str) -> Bounds:
-    """What one chef's observation of a kind can hold."""
-    byte = np.iinfo(np.uint8).max
-    if kind == "grid":
-        return Bounds((layout.height, layout.width, observation.PLANES), np.uint8, 0, byte)
-    if kind == "compact":
-        return Bounds((sum(observation.compact_sizes(layout)),), np.uint8, 0, byte)
-    side = max(layout.width, layout.height)
-    longest = int(recipes.cooking_times(layout).max())
-    return Bounds((FEATURES,), np.float32, -side, max(side, longest))
+    layout: Layout
+    observation: str = "compact"
+    raw: bool = False
+    shaping: tuple[float, ...] = ()  # the shaped reward of each event
 
-
-@partial(jax.jit, static_argnums=(0, 1))
-def observe(layout: Layout, kind: str, state: State) -> Shaped[Array, "2 ..."]:
-    """The observations of both chefs."""
-    return OBSERVATIONS[kind](layout, state)
-
-
-class RunningEpisode:
-    """An episode stepped from Python; what it returns is new data on every call."""
-
-    def __init__(self, layout: Layoutlike, observation: str, render_mode: str | None) -> None:
-        """An episode at its start; `observation` is one of OBSERVATIONS."""
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise InputError(
-                f"unknown render mode {render_mode!r}; known: {', '.join(RENDER_MODES)}, or None"
-            )
-        self.layout = to_layout(layout)
-        self._observation = validation.known(observation, "observation", OBSERVATIONS)
-        self._render_mode = render_mode
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin anew."""
-        self.state = start(self.layout)
-        self.score = 0.0
+    @cached_property
+    def peaks(self) -> np.ndarray:
+        """The largest size of each number of a raw observation."""
+        if self.observation == "grid":
+            return observation.grid_peaks(self.layout)
+        if self.observation == "compact":
+            return observation.compact_peaks(self.layout)
+        return feature_peaks(self.layout)
 
     @property
     def bounds(self) -> Bounds:
         """What one chef's observation can hold."""
-        return bounds(self.layout, self._observation)
+        shapes = {
+            "grid": (self.layout.height, self.layout.width, observation.PLANES),
+            "compact": (sum(observation.compact_sizes(self.layout)),),
+            "features": (FEATURES,),
+        }
+        shape = shapes[self.observation]
+        low = -1 if self.observation == "features" else 0
+        if not self.raw:
+            return Bounds(shape, np.float32, low, 1)
+        if self.observation == "features":
+            most = int(self.peaks.max())
+            return Bounds(shape, np.float32, -most, most)
+        return Bounds(shape, np.uint8, 0, np.iinfo(np.uint8).max)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the horizon is reached."""
-        return int(self.state.time) >= self.layout.horizon
+    def observe(self, states: State) -> Shaped[Array, "2 ..."]:
+        """The observations of both chefs in many kitchens: [seats, kitchens, ...]."""
+        see = OBSERVATIONS[self.observation]
+        if self.observation == "features":
+            seen = over_kitchens(lambda state: see(self.layout, state))(states)
+        else:
+            seen = see(self.layout, states)
+        return self.scaled(jnp.moveaxis(seen, -1, 1))
 
-    def step(self, actions: Sequence[Any]) -> tuple[float, list[dict[str, Any]]]:
-        """The team's reward for a joint action, and for each chef its own reward and events."""
-        if self.is_over:
-            raise InputError(
-                f"the episode ended after {self.layout.horizon} steps; call reset to begin another"
-            )
-        numbers = [_to_action(action, seat) for seat, action in enumerate(actions)]
-        self.state, outcome = _step(self.layout, self.state, np.array(numbers, np.int32))
-        rewards = np.asarray(outcome.reward)
-        events = np.asarray(outcome.events)
-        team_reward = float(rewards.sum())
-        self.score += team_reward
-        infos = [
-            {"own_reward": float(rewards[seat]), "events": event_names(events[seat])}
-            for seat in range(SEATS)
-        ]
-        return team_reward, infos
+    def observe_one(self, state: State) -> Shaped[Array, "2 ..."]:
+        """The observations of both chefs in one kitchen."""
+        return self.scaled(OBSERVATIONS[self.observation](self.layout, state))
 
-    def observations(self) -> list[np.ndarray]:
-        """What each chef sees now."""
-        both = np.asarray(observe(self.layout, self._observation, self.state))
-        return [np.array(own) for own in both]
+    def scaled(self, raw: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+        """Raw observations as the settings ask for them."""
+        return raw if self.raw else raw * jnp.asarray(1 / self.peaks, jnp.float32)
 
-    def render(self) -> np.ndarray | str | None:
-        """The kitchen as a picture or as text, as the render mode asks."""
-        if self._render_mode is None:
-            return None
-        if self._render_mode == "ansi":
-            return draw(self.layout, self.state)
-        # Pillow is loaded only when a picture is asked for.
-        from cochef.kitchen.render import render_state  # noqa: PLC0415
+    def shaped_rewards(self, events: Bool[Array, "*batch events"]) -> Float[Array, "*batch"]:
+        """What the shaping pays for events."""
+        paid = jnp.zeros(events.shape[:-1], jnp.float32)
+        # One by one: they are few, and XLA cannot put a large sum into one kernel with the rest.
+        for event, weight in enumerate(self.shaping):
+            if weight:
+                paid += jnp.where(events[..., event], weight, 0)
+        return paid
 
-        return np.array(render_state(self.layout, self.state, score=self.score).convert("RGB"))
+    def state_settings(self) -> "KitchenSettings":
+        """The settings whose observation of chef 0 holds all that both chefs can know."""
+        lossless = "grid" if self.observation == "grid" else "compact"
+        return replace(self, observation=lossless)
 
 
-def _to_action(action: Any, seat: int) -> int:  # noqa: ANN401
+def settings(
+    layout: Layoutlike,
+    observation: str,
+    *,
+    raw: bool = False,
+    horizon: int | None = None,
+    shaping: str = PAPER_SHAPING,
+) -> KitchenSettings:
+    """Settings from what a person gave, checked."""
+    found = layouts.get(layout) if isinstance(layout, str) else layout
+    if not isinstance(found, Layout):
+        raise InputError(f"layout is {shown(layout)}; it takes a layout or its name")
+    if horizon is not None:
+        limited = validation.whole_number(horizon, "horizon", 1, layouts.MAX_HORIZON)
+        found = replace(found, horizon=limited)
+    return KitchenSettings(
+        layout=found,
+        observation=validation.known(observation, "observation", OBSERVATIONS),
+        raw=validation.truth(raw, "raw"),
+        shaping=tuple(reward_config.as_vector(_shaping(shaping, found)).tolist()),
+    )
+
+
+def _shaping(name: object, layout: Layout) -> reward_config.EventWeights:
+    """The weights of the shaped reward of this name: the paper's, or those of a reward file."""
+    if name == PAPER_SHAPING:
+        return reward_config.shipped(layout).shaping
+    if isinstance(name, str | Path) and str(name).endswith(".toml"):
+        return reward_config.read(Path(name)).shaping
+    raise InputError(
+        f"unknown shaping {shown(name)}; known: {PAPER_SHAPING}, or the path of a .toml reward file"
+    )
+
+
+def shaping_share(value: object) -> float:
+    """How much of the shaped reward is added to the task reward: from 0 to 1."""
+    return validation.number(value, "shaping_share", 0, 1)
+
+
+def render_mode(value: object) -> str | None:
+    """One of the render modes, or None."""
+    if value is not None and value not in RENDER_MODES:
+        raise InputError(
+            f"unknown render mode {value!r}; known: {', '.join(RENDER_MODES)}, or None"
+        )
+    return None if value is None else str(value)
+
+
+def to_action(action: Any, seat: int) -> int:  # noqa: ANN401
+    """The number of an action, checked."""
     try:
         number = operator.index(action)
     except TypeError:
         number = -1
     if not 0 <= number < len(Action):
-        allowed = ", ".join(f"{one.value} {one.name.lower()}" for one in Action)
-        raise InputError(f"the action of {CHEFS[seat]} is {action!r}; allowed: {allowed}")
+        raise InputError(f"the action of {CHEFS[seat]} is {action!r}; allowed: {_ALLOWED}")
     return number
+
+
+def to_actions(actions: Any, kitchens: int) -> np.ndarray:  # noqa: ANN401
+    """An action for each of many kitchens, checked."""
+    numbers = np.asarray(actions)
+    if numbers.shape != (kitchens,) or numbers.dtype.kind not in "iu":
+        raise InputError(
+            f"actions are {numbers.dtype}{list(numbers.shape)}; it takes {kitchens} whole numbers"
+        )
+    # One look at all of them: a negative number is a huge one without its sign.
+    if numbers.astype(np.uint64).max() >= len(Action):
+        first = int(((numbers < 0) | (numbers >= len(Action))).argmax())
+        raise InputError(f"the action in kitchen {first} is {numbers[first]}; allowed: {_ALLOWED}")
+    return numbers.astype(np.int32)
+
+
+_ALLOWED = ", ".join(f"{one.value} {one.name.lower()}" for one in Action)

@@ -1,23 +1,21 @@
-"""The kitchen as a Gymnasium environment: one chef learns, a given partner plays the other."""
+"""The kitchen as a Gymnasium environment: one chef learns, a partner plays the other."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Int, Key
 
-from cochef.adapters.common import (
-    FRAMES_PER_SECOND,
-    MISSING_EXTRA,
-    RENDER_MODES,
-    Layoutlike,
-    RunningEpisode,
-)
-from cochef.agents.agent import Agent, Carry
-from cochef.errors import InputError
+from cochef.adapters import common
+from cochef.adapters.common import FRAMES_PER_SECOND, MISSING_EXTRA, RENDER_MODES, Layoutlike
+from cochef.adapters.pictures import Renderer
+from cochef.adapters.programs import MAX_SEED, KitchenStepper
+from cochef.agents import names
+from cochef.agents.agent import Agent
+from cochef.errors import InputError, shown
 from cochef.kitchen.constants import SEATS, Action
-from cochef.kitchen.state import State
+from cochef.kitchen.layout import Layout
+from cochef.kitchen.text import event_names
 
 try:
     import gymnasium
@@ -25,76 +23,132 @@ try:
 except ImportError as error:
     raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
 
-ENVIRONMENT_ID = "CoChef/Kitchen-v0"
-
-
-@partial(jax.jit, static_argnames="seat")
-def _act(
-    partner: Agent, state: State, seat: int, carry: Carry, key: Key[Array, ""]
-) -> tuple[Int[Array, ""], Carry]:
-    return partner.act(state, seat, carry, jax.random.fold_in(key, state.time))
+Partnerlike = Agent | str
 
 
 class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
     """One chef of a kitchen; an agent plays the other.
 
     The learner sits in `seat`, or, where that is None, in one that is drawn for every episode. The
-    reward is the team's task reward; the info says what the learner did itself: `own_reward`, and
-    `events` by name. At the horizon the episode is truncated. All randomness, the seat and the
-    partner's actions, follows from the seed given to `reset`.
+    reward is the team's task reward, plus `shaping_share` of the learner's shaped reward. The info
+    says what the learner did itself: `own_reward` and `shaped_reward`, and `events` by name. At the
+    horizon the episode is truncated. All randomness, the seat and the partner's actions, follows
+    from the seed given to `reset`.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an environment's options are keywords)
         self,
-        layout: Layoutlike,
-        partner: Agent,
+        layout: Layoutlike = "cramped_room",
+        partner: Partnerlike = common.DEFAULT_PARTNER,
         seat: int | None = None,
         observation: str = "compact",
+        *,
+        raw: bool = False,
+        horizon: int | None = None,
+        shaping: str = common.PAPER_SHAPING,
+        shaping_share: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        """A layout or its name; `observation` is grid, compact or features."""
-        if seat not in (None, *range(SEATS)):
-            raise InputError(
-                f"seat is {seat!r}; it takes 0, 1, or None for a seat drawn every episode"
-            )
-        self.render_mode = render_mode
-        self._episode = RunningEpisode(layout, observation, render_mode)
-        self._partner = partner
-        self._fixed_seat = seat
-        self._seat: int | None = None
-        seen = self._episode.bounds
-        self.observation_space = Box(seen.low, seen.high, seen.shape, seen.dtype)
-        self.action_space = Discrete(len(Action))
+        """A layout and a partner, or their names; docs/environments.md explains the options."""
+        self._settings = common.settings(
+            layout, observation, raw=raw, horizon=horizon, shaping=shaping
+        )
+        self.shaping_share = common.shaping_share(shaping_share)
+        self.render_mode = common.render_mode(render_mode)
+        self._renderer = Renderer(self._settings.layout, self.render_mode)
+        self._stepper = KitchenStepper(
+            self._settings, 1, partner_loader(partner, self._settings.layout), check_seat(seat)
+        )
+        self.observation_space, self.action_space = spaces(self._settings)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode; the info names the learner's seat. There are no options."""
         super().reset(seed=seed)
-        key_begin, self._key_act = jax.random.split(jax.random.key(self.np_random.integers(2**32)))
-        drawn_seat = int(self.np_random.integers(SEATS))
-        self._seat = drawn_seat if self._fixed_seat is None else self._fixed_seat
-        self._carry = self._partner.begin(key_begin)
-        self._episode.reset()
-        return self._episode.observations()[self._seat], {"seat": self._seat}
+        first = self._stepper.episodes is None and seed is None
+        seeds = [int(self.np_random.integers(MAX_SEED))] if first else None
+        observations, seats = self._stepper.reset(seeds if seed is None else [seed])
+        self._seat = int(seats[0])
+        self._score = 0.0
+        self._show()
+        return observations[0, 0], {"seat": self._seat}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:  # noqa: ANN401
         """The learner and its partner act at once."""
-        if self._seat is None:
-            raise InputError("no episode is running; call reset to begin one")
-        other = 1 - self._seat
-        reply, self._carry = _act(
-            self._partner, self._episode.state, other, self._carry, self._key_act
-        )
-        reward, did = self._episode.step([action, reply] if self._seat == 0 else [reply, action])
-        info = {**did[self._seat], "seat": self._seat}
-        return self._episode.observations()[self._seat], reward, False, self._episode.is_over, info
+        check_running(self._stepper, self._settings.layout)
+        number = common.to_action(action, self._seat)
+        result = self._stepper.step(np.array([number], np.int32))
+        team_reward = float(result.team_reward[0])
+        shaped_reward = float(result.shaped_rewards[0, 0])
+        self._score += team_reward
+        self._show()
+        info = {
+            "seat": self._seat,
+            "own_reward": float(result.own_rewards[0, 0]),
+            "shaped_reward": shaped_reward,
+            "events": event_names(result.events[0, 0]),
+        }
+        reward = team_reward + self.shaping_share * shaped_reward
+        return result.observations[0, 0], reward, False, not self._stepper.is_running, info
 
     def render(self) -> Any:  # noqa: ANN401
-        """The kitchen as a picture or as text, as the render mode asks."""
-        return self._episode.render()
+        """The kitchen as a picture or as text, as the render mode asks; a window is updated."""
+        if self.render_mode is None:
+            return None
+        check_begun(self._stepper)
+        return self._renderer.render(self._stepper.state(0), self._score)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._renderer.show(self._stepper.state(0), self._score)
 
 
-gymnasium.register(ENVIRONMENT_ID, entry_point=f"{__name__}:{KitchenWithPartner.__name__}")
+def spaces(settings: common.KitchenSettings) -> tuple[Box, Discrete]:
+    """What one chef sees and does, as spaces of Gymnasium."""
+    seen = settings.bounds
+    return Box(seen.low, seen.high, seen.shape, seen.dtype), Discrete(len(Action))
+
+
+def check_seat(seat: object) -> int | None:
+    """A seat, or None for one that is drawn."""
+    if seat not in (None, *range(SEATS)):
+        raise InputError(f"seat is {seat!r}; it takes 0, 1, or None for a seat drawn every episode")
+    return seat if isinstance(seat, int) else None
+
+
+def partner_loader(partner: object, layout: Layout) -> Callable[[], Agent]:
+    """How the partner is had when the first episode begins."""
+    if isinstance(partner, str):
+        # Parameters from a file are arrays of JAX, which must not run before a process is forked.
+        if names.files(partner):
+            return partial(names.load, partner, layout)
+        partner = names.load(partner, layout)
+    if not isinstance(partner, Agent):
+        raise InputError(f"partner is {shown(partner)}; it takes an agent or an agent's name")
+    return partial(_given, partner)
+
+
+def _given(partner: Agent) -> Agent:
+    return partner
+
+
+def check_begun(stepper: KitchenStepper) -> None:
+    """Refuse what needs an episode before the first reset."""
+    if stepper.episodes is None:
+        raise InputError("no episode is running; call reset to begin one")
+
+
+def check_running(stepper: KitchenStepper, layout: Layout) -> None:
+    """Refuse a step where no episode is running."""
+    check_begun(stepper)
+    if not stepper.is_running:
+        raise InputError(
+            f"the episode ended after {layout.horizon} steps; call reset to begin another"
+        )

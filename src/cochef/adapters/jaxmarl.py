@@ -1,6 +1,7 @@
 """The kitchen with the signature of a JaxMARL environment, without needing JaxMARL.
 
-All methods can be compiled and mapped over keys, states and actions.
+All methods can be compiled and mapped over keys, states and actions. Where JaxMARL is installed,
+the spaces are of its own classes, which its wrappers ask for.
 """
 
 from collections.abc import Mapping
@@ -12,11 +13,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from cochef import validation
-from cochef.adapters.common import CHEFS, OBSERVATIONS, Layoutlike, bounds, observe, to_layout
+from cochef.adapters import common
+from cochef.adapters.common import KitchenSettings, Layoutlike
 from cochef.kitchen import dynamics
-from cochef.kitchen.constants import Action
+from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.state import State, start
+
+AGENTS = tuple(f"agent_{seat}" for seat in range(SEATS))  # as JaxMARL's programs expect them
 
 Observations = dict[str, Shaped[Array, "..."]]
 # JaxMARL fixes the order: observations, state, rewards, dones, infos.
@@ -25,7 +28,7 @@ _StepResult = tuple[
     State,
     dict[str, Float[Array, ""]],
     dict[str, Bool[Array, ""]],
-    dict[str, Shaped[Array, "..."]],
+    dict[str, Any],
 ]
 
 
@@ -58,7 +61,8 @@ class Box:
     def sample(self, key: PRNGKeyArray) -> Shaped[Array, "..."]:
         """Any such array, all numbers drawn alike."""
         if jnp.issubdtype(self.dtype, jnp.integer):
-            return jax.random.randint(key, self.shape, self.low, self.high + 1).astype(self.dtype)
+            drawn = jax.random.randint(key, self.shape, self.low, self.high + 1)
+            return drawn.astype(self.dtype)
         return jax.random.uniform(key, self.shape, self.dtype, self.low, self.high)
 
     def contains(self, x: Any) -> Bool[Array, ""]:  # noqa: ANN401
@@ -68,43 +72,67 @@ class Box:
         )
 
 
-class MultiAgentKitchen:
-    """Two chefs, `chef_0` and `chef_1`, share the task reward.
+def _spaces(settings: KitchenSettings) -> tuple[Any, Any]:
+    """What one agent observes and does: in JaxMARL's classes if it is there, otherwise in ours."""
+    try:
+        from jaxmarl.environments import spaces  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        box, discrete = Box, Discrete
+    else:
+        box, discrete = spaces.Box, spaces.Discrete
+    seen = settings.bounds
+    return box(seen.low, seen.high, seen.shape, seen.dtype), discrete(len(Action))
 
-    JaxMARL knows only one kind of end, so `dones` are true at the horizon; `truncated` in the infos
-    says that it was no end of the task. The infos also hold, with an axis over chefs, `own_reward`
-    and `events` (one entry per `Event`).
+
+class MultiAgentKitchen:
+    """Two agents, `agent_0` and `agent_1`, share the task reward.
+
+    The infos hold what a learner may add to it, `shaped_reward` by agent, and with an axis over
+    agents `own_reward` and `truncated`: JaxMARL knows only one kind of end, so `dones` are true at
+    the horizon, and `truncated` says that it was no end of the task. With `events` they also hold
+    the events, one entry per `Event`.
     """
 
     name = "cochef_kitchen"
 
-    def __init__(self, layout: Layoutlike, observation: str = "compact") -> None:
-        """A layout or its name; `observation` is grid, compact or features."""
-        self.layout = to_layout(layout)
-        self._observation = validation.known(observation, "observation", OBSERVATIONS)
-        seen = bounds(self.layout, self._observation)
-        self.agents = list(CHEFS)
-        self.num_agents = len(CHEFS)
-        self.observation_spaces = {
-            chef: Box(seen.low, seen.high, seen.shape, seen.dtype) for chef in CHEFS
-        }
-        self.action_spaces = {chef: Discrete(len(Action)) for chef in CHEFS}
+    def __init__(
+        self,
+        layout: Layoutlike = "cramped_room",
+        observation: str = "compact",
+        *,
+        raw: bool = False,
+        horizon: int | None = None,
+        shaping: str = common.PAPER_SHAPING,
+        events: bool = False,
+    ) -> None:
+        """A layout or its name; docs/environments.md explains the options."""
+        self._settings = common.settings(
+            layout, observation, raw=raw, horizon=horizon, shaping=shaping
+        )
+        self._tells_events = events
+        self.layout = self._settings.layout
+        self.max_steps = self.layout.horizon
+        self.agents = list(AGENTS)
+        self.num_agents = len(AGENTS)
+        seen, actions = _spaces(self._settings)
+        self.observation_spaces = dict.fromkeys(AGENTS, seen)
+        self.action_spaces = dict.fromkeys(AGENTS, actions)
 
     def __eq__(self, other: object) -> bool:
         """Equal environments share their compiled programs."""
         if not isinstance(other, MultiAgentKitchen):
             return False
-        return self.layout == other.layout and self._observation == other._observation
+        return (self._settings, self._tells_events) == (other._settings, other._tells_events)
 
     def __hash__(self) -> int:
-        """The hash of layout and observation."""
-        return hash((self.layout, self._observation))
+        """The hash of the settings."""
+        return hash((self._settings, self._tells_events))
 
-    def observation_space(self, agent: str) -> Box:
-        """What the chef can see."""
+    def observation_space(self, agent: str = AGENTS[0]) -> Any:  # noqa: ANN401
+        """What the agent can see."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Discrete:
+    def action_space(self, agent: str = AGENTS[0]) -> Any:  # noqa: ANN401
         """The six actions."""
         return self.action_spaces[agent]
 
@@ -122,7 +150,7 @@ class MultiAgentKitchen:
         actions: Mapping[str, Any],
         reset_state: State | None = None,
     ) -> _StepResult:
-        """Both chefs act; where that ends the episode, the next begins (at `reset_state`)."""
+        """Both agents act; where that ends the episode, the next begins (at `reset_state`)."""
         observations, after, rewards, dones, infos = self.step_env(key, state, actions)
         fresh = self.reset(key) if reset_state is None else (self.get_obs(reset_state), reset_state)
         observations, after = jax.tree.map(
@@ -132,21 +160,27 @@ class MultiAgentKitchen:
 
     @partial(jax.jit, static_argnums=0)
     def step_env(self, key: PRNGKeyArray, state: State, actions: Mapping[str, Any]) -> _StepResult:
-        """Both chefs act; nothing begins anew by itself."""
-        joint = jnp.stack([jnp.asarray(actions[chef], jnp.int32) for chef in CHEFS])
+        """Both agents act; nothing begins anew by itself."""
+        joint = jnp.stack([jnp.asarray(actions[agent], jnp.int32) for agent in AGENTS])
         after, outcome = dynamics.step(self.layout, state, joint)
         over = after.time >= self.layout.horizon
-        rewards = dict.fromkeys(CHEFS, outcome.reward.sum())
-        infos = {"own_reward": outcome.reward, "events": outcome.events, "truncated": over}
-        dones = dict.fromkeys((*CHEFS, "__all__"), over)
+        shaped_rewards = self._settings.shaped_rewards(outcome.events)
+        infos = {
+            "shaped_reward": dict(zip(AGENTS, shaped_rewards, strict=True)),
+            "own_reward": outcome.reward,
+            "truncated": jnp.full(SEATS, over),
+        }
+        if self._tells_events:
+            infos["events"] = outcome.events
+        rewards = dict.fromkeys(AGENTS, outcome.reward.sum())
+        dones = dict.fromkeys((*AGENTS, "__all__"), over)
         return self.get_obs(after), after, rewards, dones, infos
 
     @partial(jax.jit, static_argnums=0)
     def get_obs(self, state: State) -> Observations:
-        """What each chef sees."""
-        observations = observe(self.layout, self._observation, state)
-        return {chef: observations[seat] for seat, chef in enumerate(CHEFS)}
+        """What each agent sees."""
+        return dict(zip(AGENTS, self._settings.observe_one(state), strict=True))
 
     def get_avail_actions(self, state: State) -> dict[str, Bool[Array, "6"]]:
         """Every action is allowed at any time."""
-        return {chef: jnp.ones(len(Action), bool) for chef in CHEFS}
+        return {agent: jnp.ones(len(Action), bool) for agent in AGENTS}

@@ -56,10 +56,20 @@ class TrainedAgent(eqx.Module):
         self, state: State, seat: int, carry: Float[Array, " carry"], key: Key[Array, ""]
     ) -> tuple[Int[Array, ""], Float[Array, " carry"]]:
         """Sample an action, or take the likeliest one if greedy."""
-        observation = observe(self.layout, self.observation, state)[seat]
-        logits, carry = self.network.step(observation, carry)
+        logits, carry = self._step(state, seat, carry)
         action = logits.argmax() if self.greedy else jax.random.categorical(key, logits)
         return action.astype(jnp.int32), carry
+
+    def probabilities(
+        self, state: State, seat: int, carry: Float[Array, " carry"]
+    ) -> Float[Array, " actions"]:
+        """The probabilities of the six actions; `carry` is its recurrent state."""
+        return jax.nn.softmax(self._step(state, seat, carry)[0])
+
+    def _step(
+        self, state: State, seat: int, carry: Float[Array, " carry"]
+    ) -> tuple[Float[Array, " actions"], Float[Array, " carry"]]:
+        return self.network.step(observe(self.layout, self.observation, state)[seat], carry)
 
 
 def actor(
@@ -91,14 +101,15 @@ def build(
     card: storage.Card, tensors: Mapping[str, Any], layout: Layout, path: Path, *, greedy: bool
 ) -> TrainedAgent:
     """Build the trained agent of a file that has been read."""
-    config = _config(card.config, path)
+    config = read_config(card.config, path)
     spec = observation_spec(layout, config.observation)
     skeleton = eqx.filter_eval_shape(actor, config, spec, len(Action), jax.random.key(0))
     network = storage.fill(skeleton, tensors, path)
     return TrainedAgent(network, layout, config.observation, greedy)
 
 
-def _config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
+def read_config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
+    """The config of a network that a file has as JSON, checked."""
     expected = {entry.name for entry in fields(NetworkConfig)}
     if table.keys() != expected:
         raise InputError(

@@ -140,23 +140,16 @@ def read_index(directory: Path) -> PoolIndex:
         ) from error
 
 
-def merge(directory: Path, pools: Sequence[PoolFiles]) -> PoolFiles:
-    """Write a pool of all members of some pools of one layout; equal names get a number."""
-    if len({pool.layout.fingerprint for pool in pools}) != 1:
-        names = ", ".join(pool.layout.name for pool in pools) or "none"
-        raise InputError(f"pools of several layouts or none: {names}; take pools of one layout")
-    members: list[tuple[Member, StoredAgent]] = []
-    taken: set[str] = set()
-    for pool in pools:
-        for member in pool.members:
-            name = member.name
-            number = 2
-            while name in taken:
-                name = f"{member.name}-{number}"
-                number += 1
-            taken.add(name)
-            members.append((replace(member, name=name), pool.read(member)))
-    return write(directory, pools[0].layout, members)
+def distinct_name(name: str, taken: set[str]) -> str:
+    """A name like this one for a policy, with a number if it is taken; it is taken then."""
+    found = re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("_.-")[:90] or "agent"
+    first = found
+    number = 2
+    while found in taken:
+        found = f"{first}-{number}"
+        number += 1
+    taken.add(found)
+    return found
 
 
 def _member(row: object) -> Member:

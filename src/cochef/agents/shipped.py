@@ -7,11 +7,16 @@ from importlib import resources
 from pathlib import Path
 
 from cochef.agents import storage
-from cochef.errors import InputError
+from cochef.errors import InputError, did_you_mean
 
+# Evaluations have both kinds of models of the people in the test half.
+EVALUATION_CLONES = ("human-proxy", "human-2019")
 CLONES = {
     "human-proxy": "imitates the people of the test half of the human games; for evaluation",
     "human-clone": "imitates the people of the train half of the human games",
+    "human-2019": "imitates the people of the test half with the recipe of 2019, which the paper's "
+    "human models had; one of five training seeds, drawn for each episode (#0 to #4: that one); "
+    "for evaluation",
 }
 
 
@@ -35,7 +40,8 @@ def find(kind: str, layout: str) -> Path:
     available = layouts_of(kind)
     if layout not in available:
         problem = f"no {kind} for {layout!r} ships" if layout else f"write {kind}:LAYOUT"
-        raise InputError(f"{problem}; there are: {', '.join(available) or 'none'}")
+        close = did_you_mean(layout, available)
+        raise InputError(f"{problem}; {close}there are: {', '.join(available) or 'none'}")
     return path(kind, layout)
 
 

@@ -5,9 +5,10 @@ metadata, and a checksum of the card and the parameters.
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from safetensors.numpy import save as to_bytes
 from cochef import validation
 from cochef.errors import InputError
 from cochef.files import read_limited, write_whole
-from cochef.kitchen.layout import Layout
+from cochef.kitchen.layout import Layout, Position
 
 SUFFIX = ".safetensors"
 MAX_BYTES = 1024**3
+
+_MAX_FLOOR = 150  # cells; all pairs of them are tried as starts, a second at most
 
 _CARD = "cochef"  # the card's key in the header
 _ENTRIES = ("kind", "layout", "fingerprint", "config", "metadata")
@@ -49,11 +52,23 @@ def save(path: Path, card: Card, parameters: Any) -> None:  # noqa: ANN401
     tensors = {name: np.asarray(leaf) for name, leaf in _named_leaves(parameters)}
     text = json.dumps(vars(card), sort_keys=True)
     content = to_bytes(tensors, metadata={_CARD: text, "sha256": _checksum(text, tensors)})
-    write_whole(path, content)
+    write_whole(path, _with_sorted_header(content))
+
+
+def _with_sorted_header(content: bytes) -> bytes:
+    """The same file with its header in one order: safetensors writes metadata in a random one.
+
+    So equal agents have equal files, and equal checksums of files.
+    """
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    padded = text + b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
+    return len(padded).to_bytes(8, "little") + padded + content[end:]
 
 
 def checksum(card: Card, tensors: Mapping[str, np.ndarray]) -> str:
-    """Checksum of an agent file's content; files with equal content may differ in their bytes."""
+    """Checksum of an agent file's content: of the card and the arrays."""
     return _checksum(json.dumps(vars(card), sort_keys=True), tensors)
 
 
@@ -107,10 +122,32 @@ def fill(skeleton: Any, tensors: Mapping[str, np.ndarray], path: Path) -> Any:  
 
 def check_layout(card: Card, layout: Layout, path: Path) -> None:
     """Refuse an agent that was made for another layout."""
-    if card.fingerprint != layout.fingerprint:
-        namesake = card.layout == layout.name
-        made_for = f"another layout called {card.layout}" if namesake else card.layout
-        raise InputError(f"{path}: this agent was made for {made_for}, not for {layout.name}")
+    if card.fingerprint == layout.fingerprint:
+        return
+    namesake = card.layout == layout.name
+    made_for = f"another layout called {card.layout}" if namesake else card.layout
+    refusal = f"{path}: this agent was made for {made_for}, not for {layout.name}"
+    starts = _starts_of(card.fingerprint, layout)
+    if starts is not None:
+        made, here = _described(starts), _described(layout.starts)
+        refusal += f"; only the starts differ: {made} there, {here} here"
+    raise InputError(refusal)
+
+
+def _starts_of(fingerprint: str, layout: Layout) -> tuple[Position, Position] | None:
+    """Where the chefs begin in the layout of a fingerprint, if nothing else differs."""
+    floor = [layout.position(cell) for cell in layout.floor_cells]
+    if len(floor) > _MAX_FLOOR:
+        return None
+    for starts in itertools.permutations(floor, 2):
+        if replace(layout, starts=starts).fingerprint == fingerprint:
+            return starts
+    return None
+
+
+def _described(starts: tuple[Position, Position]) -> str:
+    cells = [f"column {x + 1}, row {y + 1}" for x, y in starts]
+    return " and ".join(cells)
 
 
 def _named_leaves(tree: Any) -> list[tuple[str, Any]]:  # noqa: ANN401

@@ -167,7 +167,7 @@ def compare(
             log(f"compiling {OWN}, observation: {name}")
             simulators[OWN, name] = SimulatorRunner(simulator(layout, observe), kitchens)
         if python:
-            for peer in _peers(stack, layout, kitchens, python, log):
+            for peer in peers(stack, layout, python, log, {"kitchens": kitchens}):
                 simulators[peer.name, "26 planes"] = peer
         rates: dict[tuple[str, str], list[float]] = {which: [] for which in simulators}
         for number in range(1, rounds + 1):
@@ -183,18 +183,18 @@ def compare(
     return SimulatorComparison(layout.name, kitchens, tuple(entries))
 
 
-def _peers(
+def peers(
     stack: contextlib.ExitStack,
     layout: Layout,
-    kitchens: int,
     python: Path,
     log: Callable[[str], None],
+    settings: Mapping[str, Any],
 ) -> Iterator[Peer]:
     """The peers that know all that is in this layout, as processes that end with the stack."""
     orders = [
         ["onion"] * order.contents[0] + ["tomato"] * order.contents[1] for order in layout.orders
     ]
-    options = {"rows": layout.rows_with_starts, "orders": orders, "kitchens": kitchens}
+    options = {"rows": layout.rows_with_starts, "orders": orders, **settings}
     for program in ("jaxmarl", "overcooked_ai"):
         if program == "jaxmarl" and len(layout.cells_of(Tile.TOMATO_DISPENSER)):
             log("JaxMARL knows no tomatoes: it is left out")

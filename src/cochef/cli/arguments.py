@@ -8,6 +8,7 @@ import tyro
 
 from cochef import methods
 from cochef.errors import InputError
+from cochef.kitchen import shipped_layouts
 
 MAX_SEED = 2**32 - 1  # NumPy and JAX both take it
 
@@ -33,6 +34,11 @@ else:
     MethodName = Literal[methods.names()]
 
 
+def check_layout(name: str) -> None:
+    """Refuse an unknown layout before JAX is loaded, which takes seconds."""
+    shipped_layouts.check(name)
+
+
 def check_seed(seed: int) -> None:
     """Refuse a seed that no generator takes."""
     check_range("seed", seed, 0, MAX_SEED)
@@ -42,6 +48,12 @@ def check_range(name: str, value: int, least: int, most: int) -> None:
     """Refuse a number outside its limits."""
     if not least <= value <= most:
         raise InputError(f"{name} {value}; allowed: {least} to {most}")
+
+
+def check_some(given: Sequence[object], what: str, remedy: str) -> None:
+    """Refuse an empty list."""
+    if not given:
+        raise InputError(f"no {what}; {remedy}")
 
 
 def check_ending(path: Path, endings: Sequence[str]) -> None:

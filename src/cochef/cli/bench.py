@@ -11,11 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from cochef.cli.arguments import LayoutName
-from cochef.cli.output import print_line, write_json
+from cochef.cli.output import (
+    JsonOption,
+    print_json,
+    tables_console,
+    write_json,
+)
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 
 if TYPE_CHECKING:
+    from cochef.benchmarks.environments import InterfaceComparison
     from cochef.benchmarks.kitchen import SimulatorComparison
     from cochef.benchmarks.learning_time import LearningTime, LearningTimes
     from cochef.benchmarks.scaling import Scaling
@@ -59,13 +65,14 @@ class BenchKitchen:
     scaling: Path | None = None
     """Draw how our rates change with the number of kitchens and the layout into this file."""
     out: NumbersFile = None
+    json: JsonOption = False
 
     def run(self) -> int:
         """Measure and show."""
         from cochef.benchmarks.kitchen import compare, own_rates
         from cochef.kitchen import layouts
 
-        console = Console(highlight=False)
+        console = tables_console(stderr=self.json)
         layout = layouts.get(self.layout)
         with console.status("starting") as status:
             if self.scaling is not None:
@@ -82,7 +89,7 @@ class BenchKitchen:
             console.print(times_table(comparison))
         elif not self.quick:
             _print_how_to_get_peers(console, "simulators")
-        _write(self.out, comparison.to_json())
+        _write(self.out, comparison.to_json(), as_json=self.json)
         return 0
 
     def _scale(self, picture: Path, console: Console, log: Callable[[str], None]) -> int:
@@ -97,8 +104,52 @@ class BenchKitchen:
         )
         scaling.draw(measured, picture)
         console.print(scaling_table(measured))
-        print_line(f"drawn: {picture}")
-        _write(self.out, measured.to_json())
+        console.print(f"drawn: {picture}", markup=False)
+        _write(self.out, measured.to_json(), as_json=self.json)
+        return 0
+
+
+@dataclass
+class BenchEnvironments:
+    """Measure how fast each interface steps kitchens from Python.
+
+    Gymnasium (one kitchen and many), PettingZoo and JaxMARL's signature, next to JaxMARL and to
+    overcooked_ai with its encoding.
+    """
+
+    layout: LayoutName = "cramped_room"
+    partner: str = "script:onion_placement"
+    """Who plays the other chef in Gymnasium's environments."""
+    kitchens: int = 256
+    """How many the vector environment steps at once."""
+    rounds: Rounds = 5
+    seconds: float = 1.0
+    """How long an interface is measured in a round."""
+    peers: PeerEnvironment = None
+    out: NumbersFile = None
+    json: JsonOption = False
+
+    def run(self) -> int:
+        """Measure and show."""
+        from cochef.benchmarks import kitchen
+        from cochef.benchmarks.environments import compare
+        from cochef.kitchen import layouts
+
+        kitchen.check_kitchens(self.kitchens)
+        console = tables_console(stderr=self.json)
+        layout = layouts.get(self.layout)
+        with console.status("starting") as status:
+            comparison = compare(
+                layout,
+                self.partner,
+                self.kitchens,
+                self.rounds,
+                self.seconds,
+                _peer_python(self.peers),
+                status.update,
+            )
+        console.print(interfaces_table(comparison))
+        _write(self.out, comparison.to_json(), as_json=self.json)
         return 0
 
 
@@ -113,6 +164,7 @@ class BenchPartners:
     partners: int = 10
     """Partners of the evaluation, each with 100 episodes in both seats."""
     out: NumbersFile = None
+    json: JsonOption = False
 
     def run(self) -> int:
         """Measure and show."""
@@ -124,7 +176,7 @@ class BenchPartners:
             raise InputError(
                 f"{self.rounds} rounds with {self.partners} partners; both take at least 1"
             )
-        console = Console(highlight=False)
+        console = tables_console(stderr=self.json)
         layout = layouts.get(self.layout)
         with console.status("starting") as status:
             speed = partners.measure(
@@ -141,7 +193,7 @@ class BenchPartners:
             f"{speed.evaluation_episodes} episodes took {speed.evaluation_seconds:.1f} s after "
             f"{speed.evaluation_compile_seconds:.1f} s of compiling."
         )
-        _write(self.out, speed.to_json())
+        _write(self.out, speed.to_json(), as_json=self.json)
         return 0
 
 
@@ -162,6 +214,7 @@ class BenchTraining:
     quick: bool = False
     """Only our own rates, with 8 members, once."""
     out: NumbersFile = None
+    json: JsonOption = False
 
     def run(self) -> int:
         """Measure and show."""
@@ -171,7 +224,7 @@ class BenchTraining:
         from cochef.benchmarks.training import TrainingBenchmark, measure
         from cochef.kitchen import layouts
 
-        console = Console(highlight=False)
+        console = tables_console(stderr=self.json)
         layout = layouts.get(self.layout)
         config = PRESETS[self.preset].first_stage
         if self.quick:
@@ -190,7 +243,7 @@ class BenchTraining:
             console.print(learning_table(speed.learning_times, speed.peer))
         if not self.quick and not python:
             _print_how_to_get_peers(console, "learners")
-        _write(self.out, speed.to_json())
+        _write(self.out, speed.to_json(), as_json=self.json)
         return 0
 
 
@@ -207,7 +260,9 @@ def _print_how_to_get_peers(console: Console, what: str) -> None:
     console.print(f"Without the {what} of others, as there is no {PEERS}: {REMEDY}.")
 
 
-def _write(out: Path | None, numbers: dict[str, Any]) -> None:
+def _write(out: Path | None, numbers: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(numbers)
     if out is not None:
         write_json(out, numbers)
 
@@ -234,6 +289,25 @@ def times_table(comparison: "SimulatorComparison") -> Table:
     for own in comparison.own:
         times = [f"{own.times(peer):,.1f}" for peer in comparison.peers]
         table.add_row(own.observation, *times)
+    return table
+
+
+def interfaces_table(comparison: "InterfaceComparison") -> Table:
+    """Show an interface a row, and how many times as fast as overcooked_ai it is."""
+    table = Table("interface", "observation", title=f"{comparison.layout}, stepped from Python")
+    for heading in ("kitchens", "steps/s", "lowest", "highest", "times overcooked_ai"):
+        table.add_column(heading, justify="right")
+    for entry in comparison.entries:
+        times = comparison.times_reference(entry)
+        table.add_row(
+            entry.interface,
+            entry.observation,
+            f"{entry.kitchens:,}",
+            *_median_and_range(entry.rates),
+            "-" if times is None else f"{times:,.1f}",
+        )
+    partners = sorted({entry.partner for entry in comparison.entries} - {""})
+    table.caption = f"partner in Gymnasium: {', '.join(partners)}; elsewhere random actions of both"
     return table
 
 

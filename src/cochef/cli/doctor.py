@@ -7,16 +7,15 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from rich.console import Console
-from rich.table import Table
+from cochef.cli.output import JsonOption, print_json, print_rows
 
 REQUIRED = (
     *("jax", "numpy", "equinox", "optax", "jaxtyping", "safetensors"),
     *("scipy", "pillow", "matplotlib", "tyro"),
 )
-OPTIONAL = {"gymnasium": "envs", "pettingzoo": "envs"}
+OPTIONAL = {"gymnasium": "envs", "pettingzoo": "envs", "pygame-ce": "envs"}
 OLDEST_PYTHON = (3, 11)
 ENOUGH_DISK = 2 * 1024**3
 
@@ -35,13 +34,27 @@ class Finding:
 class Doctor:
     """Check Python, JAX and its devices, versions and free disk; say how to get what is missing."""
 
+    json: JsonOption = False
+
     def run(self) -> int:
         """Print the findings; 1 if something needed is missing."""
         findings = list(examine())
-        table = Table("", "what", "found", "what to do", title="CoChef doctor")
+        rows = []
+        styles = []
         for finding in findings:
-            table.add_row(_mark(finding), finding.what, finding.found, finding.remedy)
-        Console().print(table)
+            rows.append(
+                {
+                    "": _mark(finding),
+                    "what": finding.what,
+                    "found": finding.found,
+                    "what to do": finding.remedy,
+                }
+            )
+            styles.append("" if finding.well else "red" if finding.remedy else "dim")
+        if self.json:
+            print_json([asdict(finding) for finding in findings])
+        else:
+            print_rows(rows, "CoChef doctor", whole=("what",), styles=styles)
         needed = [finding for finding in findings if finding.what not in OPTIONAL]
         return 0 if all(finding.well for finding in needed) else 1
 
@@ -65,8 +78,8 @@ def examine() -> Iterator[Finding]:
 
 def _mark(finding: Finding) -> str:
     if finding.well:
-        return "[green]ok[/]"
-    return "[red]missing[/]" if finding.remedy else "-"
+        return "ok"
+    return "missing" if finding.remedy else "-"
 
 
 def _needed(what: str, well: bool, found: str, remedy: str) -> Finding:

@@ -1,18 +1,23 @@
 """`cochef evaluate` and `cochef table`: evaluate agents, and show an evaluation again."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
 
-from cochef.cli.arguments import LayoutName, Seed, check_seed
+from cochef import interrupts
+from cochef.cli.arguments import LayoutName, Seed, check_layout, check_seed, check_some
+from cochef.cli.output import JsonOption, print_error, print_json, print_line, print_result
 from cochef.errors import InputError
-from cochef.files import claim_directory, write_whole
+from cochef.files import claim_directory
 from cochef.validation import number
 
 if TYPE_CHECKING:
+    from cochef.agents.hosting import AgentError
+    from cochef.evaluation.crossplay import Player
     from cochef.evaluation.records import Records
 
 MAX_EPISODES = 100_000
@@ -24,14 +29,19 @@ Details = Annotated[
         "and how partners differ and share the work."
     ),
 ]
+Figures = Annotated[
+    tuple[Literal["svg", "pdf", "png"], ...],
+    tyro.conf.arg(help="The formats of the figures that are written."),
+]
 
 
 @dataclass
 class Evaluate:
     """Evaluate agents with partners: both seats, many episodes, everything recorded.
 
-    Agents and partners are names (see `cochef partners`) or paths of agent files. LABEL=PATH;PATH
-    gives the training seeds of one method under one label.
+    Agents and partners are names (see `cochef partners`), paths of agent files, or MODULE:FACTORY
+    for own agents, whose code is run (docs/own_agent.md). LABEL=PATH;PATH gives the training seeds
+    of one method under one label; methods are compared over their seeds.
     """
 
     layout: LayoutName
@@ -45,23 +55,36 @@ class Evaluate:
     greedy: bool = False
     """The agents take their likeliest action instead of sampling; partners always sample."""
     out: Path | None = None
-    """Directory for the records, all tables and the cross-play picture."""
+    """Directory for the records, the tables (Markdown, LaTeX, CSV) and the figures."""
+    overwrite: bool = False
+    """Replace the records of another evaluation in that directory."""
+    figures: Figures = ("svg", "pdf")
     details: Details = False
+    json: JsonOption = False
 
     def run(self) -> int:
         """Play, record, and show."""
+        number(self.episodes, "episodes", 1, MAX_EPISODES)
+        check_seed(self.seed)
+        check_layout(self.layout)
+        check_some(self.agents, "agents", "give at least one, such as --agents script:delivery")
+        interrupts.explain("interrupted; nothing of this evaluation was written")
         from cochef.evaluation import crossplay, records
         from cochef.kitchen import layouts
 
-        number(self.episodes, "episodes", 1, MAX_EPISODES)
-        check_seed(self.seed)
-        if not self.agents:
-            raise InputError("no agents; give at least one, such as --agents script:delivery")
-        if self.out:
-            claim_directory(self.out)
         layout = layouts.get(self.layout)
         agents = crossplay.players(self.agents)
         partners = crossplay.players(self.partners or crossplay.unseen_partners(layout))
+        agents = crossplay.load_players(agents, layout, greedy=self.greedy, own_code=True)
+        partners = crossplay.load_players(partners, layout, own_code=True)
+        failures: dict[str, AgentError] = {}
+        manifest = crossplay.manifest(
+            layout, agents, partners, self.episodes, self.seed, greedy=self.greedy
+        )
+        if self.out:
+            claim_directory(self.out)
+            if not self.overwrite:
+                records.check_vacant(self.out, manifest)
         playing = f"playing {len(agents)} x {len(partners)} pairs in {layout.name}"
         with Console(stderr=True).status(playing):
             found = crossplay.evaluate(
@@ -71,53 +94,91 @@ class Evaluate:
                 episodes=self.episodes,
                 seed=self.seed,
                 greedy=self.greedy,
+                failures=failures,
             )
-        manifest = crossplay.manifest(
-            layout, agents, partners, self.episodes, self.seed, greedy=self.greedy
-        )
         if self.out:
             records.write(self.out, found, manifest)
-        _show(found, manifest, self.out, self.details)
-        return 0
+            interrupts.explain(f"interrupted; `cochef table {self.out}` makes tables and figures")
+        show(found, manifest, self.details, as_json=self.json)
+        _publish(found, manifest, self.out, self.figures)
+        return report_own_agents([*agents, *partners], failures)
 
 
 @dataclass
 class ShowTables:
-    """Make the tables and the picture of an evaluation again from its records."""
+    """Make tables and figures of evaluations again from their records.
 
-    directory: Annotated[Path, tyro.conf.Positional]
-    """What was given to `cochef evaluate --out`."""
+    Records of several directories are taken together, such as those of methods or of runs with
+    other seeds; then `--out` says where tables and figures go.
+    """
+
+    directories: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """What was given to `cochef evaluate --out`, or evaluation-... jobs of `cochef run`."""
+    out: Path | None = None
+    """Where tables and figures are written; for a single directory, there."""
+    figures: Figures = ("svg", "pdf")
     details: Details = False
+    json: JsonOption = False
 
     def run(self) -> int:
         """Read and show."""
+        check_some(self.directories, "directory", "give what was given to `cochef evaluate --out`")
         from cochef.evaluation import records
 
-        _show(*records.read(self.directory), self.directory, self.details)
+        found, manifest = records.read_all(self.directories)
+        out = self.out or (self.directories[0] if len(self.directories) == 1 else None)
+        show(found, manifest, self.details, as_json=self.json)
+        _publish(found, manifest, out, self.figures)
         return 0
 
 
-def _show(found: "Records", manifest: dict[str, Any], out: Path | None, details: bool) -> None:
-    from cochef.evaluation import plots, tables
+def report_own_agents(players: "Sequence[Player]", failures: "Mapping[str, AgentError]") -> int:
+    """Say how fast own agents were and which of them failed; the exit code."""
+    from cochef.agents import hosting
 
-    counted = [
-        name
-        for name in found.columns
-        if name.startswith(("agent_", "partner_")) and not name.endswith("_seed")
-    ]
-    happened = [name for name in counted if found[name].any()]
+    for caller in hosting.callers([player.agent for player in players]):
+        print_line(caller.describe_speed())
+    for error in failures.values():
+        print_error(InputError(f"{error}; its episodes are left out"), stderr=True)
+    return 1 if failures else 0
+
+
+def show(
+    found: "Records", manifest: dict[str, Any], details: bool = False, *, as_json: bool = False
+) -> None:
+    """Print what came out: a sentence, and tables or JSON."""
+    from cochef.evaluation import comparisons, findings, publication, tables
+
+    sentence = findings.main_finding(found)
+    if as_json:
+        content = {
+            "layout": manifest["layout"],
+            "finding": sentence,
+            "scores": tables.summary_rows(found),
+            "differences": tables.difference_rows(comparisons.compare_first(found)),
+        }
+        print_json(content)
+        return
     layout = manifest["layout"]
-    compared = manifest["compared_events"]
-    overview = tables.scores(found, f"{layout}: score (± sd over seeds, or standard error)")
-    more = [
-        tables.details(found, f"{layout}: details"),
-        tables.partners(found, compared, f"{layout}: partners"),
-        tables.behaviour(found, f"{layout}: mean of an episode", happened),
-    ]
-    console = Console(highlight=False)
-    console.print(overview.rich(), *(table.rich() for table in more[:2] if details))
-    if out:
-        text = "\n".join(table.markdown() for table in (overview, *more))
-        write_whole(out / "tables.md", text.encode())
-        plots.save(plots.heat_map(found, f"{layout}: mean score"), out / "crossplay.png")
-        console.print(f"records, tables.md and crossplay.png in {out}", markup=False)
+    print_result(publication.score_table(found, layout))
+    difference = publication.difference_table(found, layout)
+    if difference:
+        print_result(difference)
+    if details:
+        for table in publication.detail_tables(found, manifest):
+            print_result(table)
+    print_line(sentence)
+
+
+def _publish(
+    found: "Records", manifest: dict[str, Any], out: Path | None, figures: tuple[str, ...]
+) -> None:
+    if out is None:
+        return
+    from cochef.evaluation import publication
+
+    names = publication.write(out, found, manifest, figures)
+    # Standard output may hold JSON, which nothing else should follow.
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"in {out}: {', '.join(names)}", markup=False
+    )

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console
-from rich.table import Column, Table
 
-from cochef.cli.output import print_line
-from cochef.errors import InputError
+from cochef.cli.output import JsonOption, print_line, print_rows
+from cochef.files import write_whole
 
 if TYPE_CHECKING:
     from cochef.human.convert import ReplayCheck
@@ -20,24 +18,30 @@ if TYPE_CHECKING:
 class ListGames:
     """List the human-human games that ship with the package, by layout and split."""
 
+    json: JsonOption = False
+
     def run(self) -> int:
         """Print a line for each layout and split."""
         from cochef.human.games import Split, games
 
-        table = Table(
-            Column("layout", no_wrap=True),
-            *("split", "games", "steps", "mean score", "per 400 steps"),
-            title="Human-human games",
-        )
+        rows = []
         for layout in sorted({game.layout_name for game in games()}):
             for split in Split:
                 chosen = games(layout, split)
                 steps = sum(len(game.actions) for game in chosen)
                 score = sum(game.score for game in chosen)
-                mean = f"{score / len(chosen):.1f}"
-                rate = f"{score / steps * 400:.1f}"
-                table.add_row(layout, split.value, str(len(chosen)), str(steps), mean, rate)
-        Console().print(table)
+                rows.append(
+                    {
+                        "layout": layout,
+                        "split": split.value,
+                        "games": len(chosen),
+                        "steps": steps,
+                        "mean score": score / len(chosen),
+                        "per 400 steps": score / steps * 400,
+                    }
+                )
+        formats = {"mean score": ".1f", "per 400 steps": ".1f"}
+        print_rows(rows, "Human-human games", as_json=self.json, whole=("layout",), formats=formats)
         return 0
 
 
@@ -72,22 +76,17 @@ def publish(checks: "Sequence[ReplayCheck]", output: Path, report_file: Path | N
     """
     from cochef.human import games, report
 
-    first, *others = report.HEADER
     title = "Recorded steps that our rules reproduce"
-    table = Table(Column(first, no_wrap=True), *others, title=title)
-    for row in report.rows(checks):
-        table.add_row(*row)
-    Console(highlight=False, soft_wrap=True).print(table)
+    header: list[str] = list(report.HEADER)
+    rows = [dict(zip(header, row, strict=True)) for row in report.rows(checks)]
+    print_rows(rows, title, whole=header[:1])
     differing = list(report.differences(checks))
     for sentence in differing:
         print_line(sentence)
-    try:
-        if report_file is not None:
-            report_file.write_text(report.markdown(checks), "utf-8")
-        if not differing:
-            games.write(output, [check.game for check in checks])
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be written ({error.strerror})") from error
+    if report_file is not None:
+        write_whole(report_file, report.markdown(checks).encode())
+    if not differing:
+        games.write(output, [check.game for check in checks])
     if differing:
         print_line(f"games that differ: {len(differing)}; nothing written")
         return 1

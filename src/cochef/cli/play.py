@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from cochef import interrupts
 from cochef.cli.arguments import check_range
 from cochef.cli.output import print_line
 from cochef.errors import InputError
@@ -23,8 +24,8 @@ class Play:
     Your own agents are found in runs/ and out/.
     """
 
-    agents: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """Agent files to offer besides those that are found."""
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Agent files to offer besides those that are found, or MODULE:FACTORY for own agents."""
 
     layouts: tuple[str, ...] = ()
     """Layouts to offer: names, or paths of layout files; all that ship if not given."""
@@ -50,10 +51,15 @@ class Play:
             raise InputError(
                 f"{error.name} is not installed; run: pip install 'cochef[web]'"
             ) from error
+        from cochef.agents import names
         from cochef.kitchen import layouts
 
         offered = layout_names.distinct(self.layouts or layouts.names())
-        files = [*partners.check_files(self.agents), *partners.find_files()]
+        code = [name for name in self.agents if names.runs_code(name)]
+        paths = [Path(name) for name in self.agents if name not in code]
+        files = [*partners.check_files(paths), *partners.find_files()]
+        for name in code:
+            files += partners.check_own(name, offered)
         server.check_port(self.host, self.port)
         host = "localhost" if self.host in ("127.0.0.1", "0.0.0.0") else self.host
         address = f"http://{host}:{self.port}/"
@@ -65,4 +71,5 @@ class Play:
             opening.start()
         compute_in_calling_thread()
         server.serve_play(offered, files, host=self.host, port=self.port, capacity=self.capacity)
-        return 0
+        print_line("stopped")
+        return interrupts.EXIT_CODE

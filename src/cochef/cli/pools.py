@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from cochef import interrupts
 from cochef.cli.arguments import OwnLayout, Seed, check_seed
-from cochef.cli.output import print_line
-from cochef.cli.train import INTERRUPTED, progress_of
+from cochef.cli.output import JsonOption, print_line, print_rows
+from cochef.cli.train import RESUMES, progress_of
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import claim_directory
@@ -26,6 +26,7 @@ class ShowPool:
     layout: OwnLayout = None
     picture: Path | None = None
     """Draw everybody's event counts to this file; DIRECTORY/pool.png if not given."""
+    json: JsonOption = False
 
     def run(self) -> int:
         """Read, print and draw."""
@@ -36,12 +37,8 @@ class ShowPool:
 
         files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
         rows = pools.describe(files)
-        table = Table(title=f"{files.layout.name}: {len(rows)} policies")
-        for heading in rows[0]:
-            table.add_column(heading, overflow="fold")
-        for row in rows:
-            table.add_row(*row.values())
-        Console(highlight=False).print(table)
+        title = f"{files.layout.name}: {len(rows)} policies"
+        print_rows(rows, title, as_json=self.json, whole=list(rows[0])[:1])
         path = self.picture or self.directory / "pool.png"
         found = pools.pool_events(files)
         title = f"{files.layout.name}, the pool"
@@ -49,7 +46,8 @@ class ShowPool:
             found.counts, found.events, found.hidden_rewards, range(len(rows)), title
         )
         plots.save(picture, path)
-        print_line(f"picture: {path}")
+        if not self.json:
+            print_line(f"picture: {path}")
         return 0
 
 
@@ -59,6 +57,7 @@ class ListPools:
 
     root: tyro.conf.Positional[Path] = Path("runs")
     """Where to look."""
+    json: JsonOption = False
 
     def run(self) -> int:
         """Look and print."""
@@ -67,41 +66,44 @@ class ListPools:
         paths = sorted(self.root.rglob(pool.INDEX))
         if not paths:
             raise InputError(f"{self.root}: no pools below it; `cochef run` makes them")
-        table = Table("pool", "layout", "policies", "of them biased", "mean return")
+        rows = []
         for path in paths:
+            row: dict[str, object] = {"pool": str(path.parent)}
             try:
                 index = pool.read_index(path.parent)
             except InputError as error:
-                table.add_row(str(path.parent), Text(f"damaged: {error}", style="red"), "", "", "")
+                empty = {"policies": None, "of them biased": None, "mean return": None}
+                rows.append(row | {"layout": f"damaged: {error}"} | empty)
                 continue
-            biased = sum(member.hidden_reward is not None for member in index.members)
-            mean = sum(member.task_return for member in index.members) / len(index.members)
-            table.add_row(
-                str(path.parent), index.layout, str(len(index.members)), str(biased), f"{mean:.0f}"
+            returns = [member.task_return for member in index.members]
+            row |= {"layout": index.layout, "policies": len(returns)}
+            row["of them biased"] = sum(
+                member.hidden_reward is not None for member in index.members
             )
-        Console(highlight=False).print(table)
+            row["mean return"] = sum(returns) / len(returns)
+            rows.append(row)
+        formats = {"mean return": ".0f"}
+        print_rows(rows, as_json=self.json, whole=("pool", "layout"), formats=formats)
         return 0
 
 
 @dataclass
-class MergePools:
-    """Make a pool of everybody in some pools of one layout."""
+class MakePool:
+    """Make a pool of agent files, of everybody in finished runs, and of everybody in pools."""
 
     out: tyro.conf.Positional[Path]
     """The directory of the new pool."""
-    pools: tyro.conf.Positional[tuple[Path, ...]]
-    """The directories of the pools to merge."""
+    sources: tyro.conf.Positional[tuple[Path, ...]]
+    """Agent files, directories of runs, directories of pools; all for one layout."""
     layout: OwnLayout = None
 
     def run(self) -> int:
         """Read and write."""
-        from cochef.agents import pool
+        from cochef.experiments import pools
         from cochef.kitchen import layouts
 
-        if (self.out / pool.INDEX).exists():
-            raise InputError(f"{self.out}: a pool already; give another directory")
         layout = layouts.get(self.layout) if self.layout else None
-        files = pool.merge(self.out, [pool.read(path, layout) for path in self.pools])
+        files = pools.make(self.out, self.sources, layout)
         print_line(f"{len(files.members)} policies in {self.out}")
         return 0
 
@@ -122,23 +124,41 @@ class TrainWithPool:
     """A TOML file with own shaped rewards (docs/training.md)."""
     parents: Path | None = None
     """The directory of a population whose policies the agents begin as; else from scratch."""
+    origin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """An agent file or the directory of a run whose agents are trained further."""
+    steps: int | None = None
+    """Environment steps for each agent; the preset's number if not given."""
+    own: tuple[str, ...] = ()
+    """Own agents that join the pool: MODULE:FACTORY, whose code is run (docs/own_agent.md)."""
 
     def run(self) -> int:
         """Train, or resume training."""
         check_seed(self.seed)
+        interrupts.explain(RESUMES)
         use_all_cores()
-        from cochef.agents import pool
+        from cochef.agents import hosting, pool
+        from cochef.agents.names import load
         from cochef.experiments.jobs import JobContext
         from cochef.experiments.stages import TrainAgents
         from cochef.kitchen import layouts
         from cochef.learning import reward_config, runs
+        from cochef.learning.further import read_origin
 
         files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
         rewards = reward_config.shipped(files.layout)
         if self.rewards:
             rewards = reward_config.read(self.rewards)
-        stage = TrainAgents(files.layout, PRESETS[self.preset].second_stage, rewards, self.seed)
+        own = {name: load(name, files.layout, own_code=True) for name in self.own}
+        settings = PRESETS[self.preset].second_stage
+        stage = TrainAgents(files.layout, settings, rewards, self.seed, own=own)
+        if self.steps is not None:
+            stage = stage.lasting(self.steps)
         inputs = {"pool": self.directory}
+        if self.origin is not None:
+            if self.parents:
+                raise InputError("--parents with --from; agents that go on have no parents")
+            stage = stage.further(read_origin(self.origin, files.layout))
+            inputs["from"] = self.origin
         if self.parents:
             inputs["parents"] = self.parents
         claim_directory(self.out)
@@ -150,7 +170,9 @@ class TrainWithPool:
         try:
             stage.run(JobContext(self.out, inputs, [progress_of(console)], log))
         except KeyboardInterrupt:
-            console.print("interrupted; the same command resumes from the last checkpoint")
-            return INTERRUPTED
+            log(interrupts.sentence())
+            return interrupts.EXIT_CODE
+        for caller in hosting.callers(own):
+            print_line(caller.describe_speed())
         print_line(f"agents in {self.out / runs.AGENTS}")
         return 0

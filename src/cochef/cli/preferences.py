@@ -6,23 +6,13 @@ from typing import TYPE_CHECKING
 
 import tyro
 from rich.console import Console
-from rich.table import Table
 
 from cochef.cli.arguments import OwnLayout, Seed, check_seed
-from cochef.cli.output import write_json
+from cochef.cli.output import JsonOption, print_json, print_line, print_rows, write_json
 from cochef.validation import whole_number
 
 if TYPE_CHECKING:
     from cochef.evaluation.preferences import EventPreference
-
-_HEADINGS = (
-    "event",
-    "weight: mean count in an episode",
-    "Spearman",
-    "p by Holm",
-    "others' influence out",
-    "p by Holm",
-)
 
 
 @dataclass
@@ -40,6 +30,7 @@ class ShowPreferences:
     seed: Seed = 0
     out: Path | None = None
     """Write weights, counts and correlations to this file as JSON."""
+    json: JsonOption = False
 
     def run(self) -> int:
         """Play, count and show."""
@@ -48,8 +39,7 @@ class ShowPreferences:
 
         check_seed(self.seed)
         whole_number(self.episodes, "episodes", 1)
-        console = Console(highlight=False)
-        with console.status("playing"):
+        with Console(stderr=True).status("playing"):
             own = layouts.get(self.layout) if self.layout else None
             layout, pairs, weights = preferences.read_pairs(self.run_directory, own)
             found = preferences.event_counts(layout, pairs, self.seed, self.episodes)
@@ -58,31 +48,34 @@ class ShowPreferences:
         rows = preferences.preferences(weights, counts)
         title = f"{layout.name}: {len(pairs)} biased policies, {2 * self.episodes} episodes each"
         summary = f"mean score of a pair {scores.mean():.1f}, best {scores.max():.1f}"
-        console.print(_table(rows, title), summary)
+        report = {
+            "layout": layout.name,
+            "episodes": 2 * self.episodes,
+            "names": preferences.NAMES,
+            "weights": weights.tolist(),
+            "counts": counts.tolist(),
+            "scores": scores.tolist(),
+            "preferences": [asdict(row) for row in rows],
+        }
+        if self.json:
+            print_json(report)
+        else:
+            print_rows(list(map(_row, rows)), title, whole=("event",))
+            print_line(summary)
         if self.out:
-            report = {
-                "layout": layout.name,
-                "episodes": 2 * self.episodes,
-                "names": preferences.NAMES,
-                "weights": weights.tolist(),
-                "counts": counts.tolist(),
-                "scores": scores.tolist(),
-                "preferences": [asdict(row) for row in rows],
-            }
             write_json(self.out, report)
         return 0
 
 
-def _table(found: "list[EventPreference]", title: str) -> Table:
-    table = Table(*_HEADINGS, title=title)
-    for row in found:
-        means = zip(row.weights, row.means, strict=True)
-        table.add_row(
-            row.event,
-            ", ".join(f"{weight:g}: {mean:.2f}" for weight, mean in means),
-            f"{row.correlation:.2f}",
-            f"{row.corrected:.1e}",
-            f"{row.partial:.2f}",
-            f"{row.partial_corrected:.1e}",
-        )
-    return table
+def _row(found: "EventPreference") -> dict[str, str]:
+    means = zip(found.weights, found.means, strict=True)
+    return {
+        "event": found.event,
+        "weight: mean count in an episode": ", ".join(
+            f"{weight:g}: {mean:.2f}" for weight, mean in means
+        ),
+        "Spearman": f"{found.correlation:.2f}",
+        "p by Holm": f"{found.corrected:.1e}",
+        "others' influence out": f"{found.partial:.2f}",
+        "its p by Holm": f"{found.partial_corrected:.1e}",
+    }

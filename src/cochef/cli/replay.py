@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from cochef.cli.arguments import check_some
 from cochef.cli.output import print_line
 
 
@@ -22,6 +23,7 @@ class ReplayEpisodes:
 
     def run(self) -> int:
         """Replay every episode of every file."""
+        check_some(self.files, "files", "give files of recorded episodes")
         from cochef.kitchen import episodes
 
         console = Console(highlight=False, soft_wrap=True)

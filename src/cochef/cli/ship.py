@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cochef.cli.arguments import LayoutName, MethodName, Seed, check_seed
+from cochef.cli.arguments import LayoutName, MethodName, Seed, check_layout, check_seed
 from cochef.cli.output import print_line
 from cochef.experiments.presets import Overrides, PresetName
 
@@ -25,6 +25,7 @@ class Ship:
     def run(self) -> int:
         """Choose and copy."""
         check_seed(self.seed)
+        check_layout(self.layout)
         from cochef.experiments.shipping import ship
         from cochef.kitchen import layouts
 

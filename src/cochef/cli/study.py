@@ -1,21 +1,26 @@
 """`cochef study`: run a study with people, try it before, and look at what it found."""
 
 import asyncio
+import ipaddress
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
-from rich.table import Column, Table
 
+from cochef import interrupts
 from cochef.cli.arguments import check_range
-from cochef.cli.output import print_line
+from cochef.cli.output import JsonOption, print_line, print_rows
 from cochef.cli.play import MAX_CAPACITY
 from cochef.errors import InputError
 from cochef.files import claim_directory
 from cochef.runtime import compute_in_calling_thread
+
+if TYPE_CHECKING:
+    from cochef.web.study import Study
 
 PASSWORD = "COCHEF_PASSWORD"
 DATABASE = "sqlite:///study.db"
@@ -44,11 +49,41 @@ def _installed() -> None:
         ) from error
 
 
+def _show_stand_ins(study: "Study") -> None:
+    """Say which agents stand in for those of a method."""
+    from cochef.web import stand_ins
+
+    for one in stand_ins.find(study.layouts):
+        print_line(f"stand-in: {one.described}")
+
+
+@dataclass
+class NewStudy:
+    """Write the study of the paper into a new file, to be changed into your own."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """The file to write, such as mine.toml."""
+
+    def run(self) -> int:
+        """Write, unless the file is there."""
+        _installed()
+        from cochef.web import study
+
+        try:
+            with self.file.open("x", encoding="utf-8") as file:
+                file.write(study.template())
+        except OSError as error:
+            raise InputError(f"{self.file} cannot be written ({error}); give another") from error
+        print_line(f"{self.file}: fill in who is to be contacted, then try `cochef study check`")
+        return 0
+
+
 @dataclass
 class CheckStudy:
     """Check a study file: its numbers, texts and layouts, and that every agent can be loaded."""
 
     study: StudyName
+    json: JsonOption = False
 
     def run(self) -> int:
         """Check, and say what the study comes to."""
@@ -56,13 +91,15 @@ class CheckStudy:
         from cochef.web import study
 
         found = study.get(self.study)
+        study.check_contact(found)
         agents = study.check_agents(found)
         numbers = found.numbers
-        columns = (Column(name, overflow="fold") for name in ("layout", *found.agents))
-        table = Table(*columns, title=found.title)
+        rows = []
         for layout, loaded in found.layouts.items():
-            table.add_row(layout, *loaded.values())
-        Console(highlight=False, soft_wrap=True).print(table)
+            rows.append({"layout": layout, **loaded})
+        print_rows(rows, found.title, as_json=self.json, whole=("layout",))
+        if self.json:
+            return 0
         participants = len(found.layouts) * numbers.participants_per_layout
         seconds = found.games_each * numbers.game_ticks / numbers.ticks_per_second
         print_line(
@@ -70,6 +107,7 @@ class CheckStudy:
             f"({seconds / 60:.0f} minutes of playing); {agents} agents load; "
             f"configuration {found.configuration_hash[:12]}"
         )
+        _show_stand_ins(found)
         return 0
 
 
@@ -91,6 +129,10 @@ class ServeStudy:
     """Let anybody in who opens the page without a link."""
     prolific: bool = False
     """Let anybody in who comes from Prolific, with a PROLIFIC_PID that is not known yet."""
+    trusted_proxy: tuple[str, ...] = ()
+    """Addresses of proxies in front, such as 127.0.0.1: what they say of clients is believed."""
+    simulated: bool = False
+    """Mark all data as those of simulated participants, as a rehearsal does."""
     set: tuple[str, ...] = ()
     """Change numbers of the study for a trial, such as game_ticks=40."""
 
@@ -98,9 +140,14 @@ class ServeStudy:
         """Serve. The experimenter's page is there when the environment has COCHEF_PASSWORD."""
         _installed()
         from cochef.web import server, study
+        from cochef.web.store import StudyStore
 
         check_range("capacity", self.capacity, 1, MAX_CAPACITY)
+        for proxy in self.trusted_proxy:
+            _check_address(proxy)
         found = study.with_numbers(study.get(self.study), self.set)
+        if not self.simulated:
+            study.check_contact(found)
         study.check_agents(found)
         server.check_port(self.host, self.port)
         password = os.environ.get(PASSWORD) or None
@@ -109,18 +156,30 @@ class ServeStudy:
         else:
             admin = f"set {PASSWORD} for the experimenter's page"
         print_line(f"{found.title}: http://{self.host}:{self.port}/ ({admin})")
+        _show_stand_ins(found)
         compute_in_calling_thread()
-        server.serve_study(
-            found,
-            self.database,
-            host=self.host,
-            port=self.port,
-            password=password,
-            capacity=self.capacity,
-            open_door=self.open_door,
-            prolific=self.prolific,
-        )
-        return 0
+        with closing(StudyStore.open(self.database, found, simulated=self.simulated)) as store:
+            server.serve_study(
+                store,
+                host=self.host,
+                port=self.port,
+                password=password,
+                capacity=self.capacity,
+                open_door=self.open_door,
+                prolific=self.prolific,
+                proxies=self.trusted_proxy,
+            )
+        print_line("stopped; everything is stored, and the same command goes on with the study")
+        return interrupts.EXIT_CODE
+
+
+def _check_address(text: str) -> None:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        raise InputError(
+            f"trusted proxy {text!r}; it takes an address such as 127.0.0.1 or ::1"
+        ) from None
 
 
 @dataclass
@@ -233,12 +292,15 @@ class AnalyseStudy:
         """Analyse and write."""
         _installed()
         from cochef.web import report
+        from cochef.web.caveats import caveats
         from cochef.web.store import StudyStore
 
         claim_directory(self.out)
         store = StudyStore.existing(self.database)
         with Console(stderr=True).status("replaying and analysing"):
             names = report.write(store, self.out)
+        for caveat in caveats(store):
+            print_line(caveat)
         store.close()
         print_line(f"{len(names)} files; read {self.out / 'report.html'}")
         return 0
@@ -259,13 +321,114 @@ class ExportStudy:
         """Export."""
         _installed()
         from cochef.web import export
+        from cochef.web.caveats import caveats
         from cochef.web.store import StudyStore
 
         claim_directory(self.out)
         store = StudyStore.existing(self.database)
         names = export.write(store, self.out)
+        for caveat in caveats(store):
+            print_line(caveat)
         store.close()
         print_line(f"{len(names)} files in {self.out}")
+        return 0
+
+
+@dataclass
+class BackUpStudy:
+    """Copy a study's database, which may be in use, to one file that only you can read.
+
+    The copy is an SQLite database of the same study: serve, analyse and export read it.
+    """
+
+    database: StudyDatabase = DATABASE
+    out: Path = Path("study-backup.db")
+    """The new file."""
+
+    def run(self) -> int:
+        """Copy and check."""
+        _installed()
+        from cochef.web.store import StudyStore
+
+        store = StudyStore.existing(self.database)
+        store.back_up(self.out)
+        store.close()
+        copy = StudyStore.existing(f"sqlite:///{self.out}")
+        people = len(copy.participants())
+        games = sum(1 for _ in copy.games())
+        copy.close()
+        print_line(f"{people} participants and {games} games are in {self.out}")
+        return 0
+
+
+@dataclass
+class ListIdentities:
+    """Write who participants are outside, with their numbers and completion codes, as CSV.
+
+    For payment, and to find whose data to delete. Keep the file apart from the data.
+    """
+
+    database: StudyDatabase = DATABASE
+    out: Path = Path("identities.csv")
+    """A new file; only its owner can read it."""
+
+    def run(self) -> int:
+        """Write."""
+        _installed()
+        from cochef.web import identities
+        from cochef.web.store import StudyStore
+
+        with closing(StudyStore.existing(self.database)) as store:
+            identities.write(store, self.out)
+        print_line(f"{self.out}: links and identifiers, whose they are, and completion codes")
+        return 0
+
+
+@dataclass
+class PlanParticipants:
+    """How many participants a study needs: its power, by simulation from a rehearsal's games.
+
+    Supposes that one agent is better than all others, and counts how often the report finds it
+    better than another one (p below 0.05 by Holm's method).
+    """
+
+    database: StudyDatabase = "sqlite:///rehearsal.db"
+    people: tuple[int, ...] = (4, 8, 12, 16, 24, 32)
+    """Numbers of participants on each layout to try."""
+    difference: float = 10.0
+    """How much higher the agent scores, in percent of the mean score."""
+    above: float = 0.65
+    """The probability that a person ranks the agent above another one."""
+    simulations: int = 500
+    """Simulated studies for each number of participants."""
+    seed: int = 0
+    """Seed of the simulations."""
+    json: JsonOption = False
+
+    def run(self) -> int:
+        """Simulate, and print a table."""
+        _installed()
+        from cochef.web import analysis, power
+        from cochef.web.store import StudyStore
+
+        suppositions = power.Suppositions(
+            self.difference / 100, self.above, self.simulations, self.seed
+        )
+        with closing(StudyStore.existing(self.database)) as store:
+            games = analysis.game_columns(store)
+            agents = store.study.agents
+        found = power.study_power(agents, games, self.people, suppositions)
+        rows = []
+        for row in found:
+            shares = {
+                "power, scores": row.scores,
+                "power, rankings": row.rankings,
+                "false alarms, scores": row.false_scores,
+                "false alarms, rankings": row.false_rankings,
+            }
+            rows.append({"people a layout": row.people, **shares})
+        formats = dict.fromkeys(list(rows[0])[1:], ".0%") if rows else {}
+        print_rows(rows, as_json=self.json, formats=formats)
         return 0
 
 

@@ -3,17 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from cochef.cli.arguments import LayoutName, MethodName, Seed, check_seed
-from cochef.cli.output import print_line
+from cochef import interrupts
+from cochef.cli.arguments import LayoutName, MethodName, Seed, check_layout, check_seed
+from cochef.cli.output import JsonOption, print_line, print_rows
 from cochef.experiments.presets import PresetName
 from cochef.files import claim_directory
 from cochef.runtime import use_all_cores
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cochef.learning.writers import MetricsWriter
 
 LINE_SECONDS = 15.0  # between two lines about a training
-INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+RESUMES = "interrupted; the same command resumes from the last checkpoint"
 
 
 @dataclass
@@ -44,14 +45,19 @@ class Train:
     """A TOML file with own hidden and shaped rewards (docs/training.md)."""
     biased_shaping: str | None = None
     """What shapes HSP's biased policies: none, annealed or constant; none in the paper."""
+    origin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """An agent file, or the directory of a run, that is trained further, for so many more steps."""
     out: Path | None = None
     """Directory of the run; runs/METHOD-LAYOUT-PRESET-SEED if not given."""
     tensorboard: bool = False
     """Also write files for TensorBoard."""
+    json: JsonOption = False
 
     def run(self) -> int:
         """Train, save and report."""
         check_seed(self.seed)
+        check_layout(self.layout)
+        interrupts.explain(RESUMES)
         use_all_cores()
         if self.out:
             claim_directory(self.out)
@@ -59,6 +65,7 @@ class Train:
         from cochef.experiments.jobs import JobContext
         from cochef.kitchen import layouts
         from cochef.learning import reward_config
+        from cochef.learning.further import read_origin
         from cochef.learning.writers import TensorBoardWriter
 
         layout = layouts.get(self.layout)
@@ -68,6 +75,12 @@ class Train:
             self.method, layout, self.preset, self.seed, self.members, self.steps, rewards, options
         )
         name = f"{self.method}-{layout.name}-{self.preset}-{self.seed}"
+        inputs: dict[str, Path] = {}
+        if self.origin is not None:
+            origin = read_origin(self.origin, layout)
+            stage = stage.further(origin, keep_members=self.members is not None)
+            inputs = {"from": self.origin}
+            name += "-further"
         directory = self.out or Path("runs") / name
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         writers: list[MetricsWriter] = [progress_of(console)]
@@ -78,11 +91,11 @@ class Train:
             console.print(text, markup=False)
 
         try:
-            stage.run(JobContext(directory, {}, writers, log))
+            stage.run(JobContext(directory, inputs, writers, log))
         except KeyboardInterrupt:
-            console.print("interrupted; the same command resumes from the last checkpoint")
-            return INTERRUPTED
-        _report(stage, directory)
+            log(interrupts.sentence())
+            return interrupts.EXIT_CODE
+        _report(stage, directory, as_json=self.json)
         return 0
 
 
@@ -97,6 +110,9 @@ class TrainingRate:
     def __init__(self, run_config: Mapping[str, Any]) -> None:
         """Nothing is known yet."""
         self.name: str = run_config.get("population", "agents")
+        if "shard" in run_config:
+            first, count = run_config["shard"]
+            self.name += f" {first}-{first + count - 1}"
         self.total_steps: int = run_config["training"]["total_steps"]
         self._members: int = run_config["members"]
         self._first: Mapping[str, Any] | None = None
@@ -153,14 +169,7 @@ class ProgressBar:
 
     def __init__(self, console: Console) -> None:
         """Nothing is shown yet."""
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=12),
-            TextColumn("{task.fields[steps]}"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[returns]}"),
-            console=console,
-        )
+        self._progress = _bars(console)
         self._task: TaskID | None = None
         self._rate: TrainingRate | None = None
 
@@ -181,33 +190,53 @@ class ProgressBar:
 
     def end(self) -> None:
         """Leave the bar as it is."""
-        self._progress.stop()
+        assert self._task is not None
+        self._progress.stop_task(self._task)
+        if all(task.stop_time is not None for task in self._progress.tasks):
+            self._progress.stop()
+            # What stands in the terminal stays; the next bars do not repeat it.
+            for task in self._progress.task_ids:
+                self._progress.remove_task(task)
+
+
+@lru_cache(maxsize=1)
+def _bars(console: Console) -> Progress:
+    """The bars of a console, one below the other: jobs may run side by side."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        TextColumn("{task.fields[steps]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[returns]}"),
+        console=console,
+    )
 
 
 def _short(number: int | float) -> str:
     return f"{number / 1e6:.2f}M" if number >= 1e6 else f"{number / 1e3:.1f}k"
 
 
-def _report(stage: "TrainPopulation", directory: Path) -> None:
+def _report(stage: "TrainPopulation", directory: Path, *, as_json: bool) -> None:
     from cochef.experiments.stages import CURVES
     from cochef.learning import runs, snapshots
     from cochef.learning.writers import read_metrics
 
     last = snapshots.read(directory / runs.SNAPSHOTS)[-1]
     seconds = read_metrics(directory)[-1]["seconds"]
-    table = Table(title=f"{stage.spec.name} in {stage.layout.name}, seed {stage.seed}")
-    for heading in ("members", "mean return", "median", "learned", "steps each", "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_row(
-        str(len(last.returns)),
-        f"{fmean(last.returns):.1f}",
-        f"{median(last.returns):.1f}",
-        f"{_learned(stage, last.returns):.0%}",
-        f"{last.steps:,}",
-        f"{seconds:,.0f}",
-    )
-    Console(highlight=False, soft_wrap=True).print(table)
-    print_line(f"agents in {directory / runs.AGENTS}, curves in {directory / CURVES}")
+    row = {
+        "members": len(last.returns),
+        "mean return": fmean(last.returns),
+        "median": median(last.returns),
+        "learned": _learned(stage, last.returns),
+        "steps each": last.steps,
+        "seconds": seconds,
+    }
+    formats = {"mean return": ".1f", "median": ".1f", "learned": ".0%"}
+    formats |= {"steps each": ",", "seconds": ",.0f"}
+    title = f"{stage.spec.name} in {stage.layout.name}, seed {stage.seed}"
+    print_rows([row], title, as_json=as_json, formats=formats)
+    if not as_json:
+        print_line(f"agents in {directory / runs.AGENTS}, curves in {directory / CURVES}")
 
 
 def _learned(stage: "TrainPopulation", returns: Sequence[float]) -> float:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from cochef.cli.arguments import LayoutName, check_ending, check_seed
+from cochef.cli.arguments import LayoutName, check_ending, check_layout, check_seed
 from cochef.cli.output import print_line
 from cochef.errors import InputError
 from cochef.files import write_whole
@@ -50,7 +49,7 @@ class Watch:
     layout: LayoutName = "coordination_ring"
 
     agents: tuple[str, str] = ("random", "random")
-    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery."""
+    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery, or own code."""
 
     seed: int = 0
     """The same seed gives the same episode."""
@@ -89,6 +88,7 @@ class Watch:
     def _check(self) -> None:
         """Refuse what cannot be used before any work is done."""
         check_seed(self.seed)
+        check_layout(self.layout)
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps {self.steps}; allowed: 1 and more")
         if not 0 < self.speed <= MAX_SPEED:
@@ -106,8 +106,8 @@ def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
     from cochef.agents.names import load
     from cochef.rollout import record
 
-    first, second = agents
-    return record(layout, (load(first, layout), load(second, layout)), jax.random.key(seed), 1)
+    first, second = (load(name, layout, own_code=True) for name in agents)
+    return record(layout, (first, second), jax.random.key(seed), 1)
 
 
 def write_recording(path: Path, layout: "Layout", trajectory: "Trajectory", asked: Watch) -> None:
@@ -160,7 +160,7 @@ def show(
         *_, last = moments
         console.print(draw_moment(layout, last, agents))
         return
-    with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:
+    with Live(console=console, auto_refresh=False) as live:
         for moment in moments:
             live.update(draw_moment(layout, moment, agents), refresh=True)
             time.sleep(1 / speed)

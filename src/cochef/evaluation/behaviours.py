@@ -130,8 +130,11 @@ def _idle(at_pot: Bool[Array, "2 pots"], transition: Transition) -> Bool[Array, 
 
 
 def counts(layout: Layout, behaviour: EpisodeBehaviour) -> dict[str, np.ndarray]:
-    """The behaviours as columns with axes [episode, chef], by name."""
-    middle_pot = len(layout.pot_cells) // 2
+    """The behaviours as columns with axes [episode, chef], by name.
+
+    Soups from the middle pot are counted only where a pot is in the middle of others.
+    """
+    pots = len(layout.pot_cells)
     positions = [layout.position(cell) for cell in layout.counter_cells]
     inner = [
         x not in (0, layout.width - 1) and y not in (0, layout.height - 1) for x, y in positions
@@ -140,12 +143,13 @@ def counts(layout: Layout, behaviour: EpisodeBehaviour) -> dict[str, np.ndarray]
     columns = {
         "correct_placements": behaviour.correct_placements,
         "wrong_placements": behaviour.wrong_placements,
-        "soups_from_middle_pot": behaviour.soups_from_pot[..., middle_pot],
         "onions_passed_over_counter": inner_onions.sum(axis=-1),
         "handed_over": behaviour.handed_over,
         "collisions": behaviour.collisions,
         "idle": behaviour.idle,
     }
+    if pots > 1 and pots % 2:
+        columns["soups_from_middle_pot"] = behaviour.soups_from_pot[..., pots // 2]
     return {name: np.asarray(column) for name, column in columns.items()}
 
 

@@ -1,18 +1,19 @@
 """Cross-play: agents with partners in both seats, many episodes in one compiled program."""
 
 import itertools
-import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 
-import cochef
-from cochef.agents import names, scripted, shipped
+from cochef import provenance
+from cochef.agents import hosting, names, scripted, shipped, storage
+from cochef.agents.agent import Agent
+from cochef.agents.hosting import AgentError
 from cochef.errors import InputError
 from cochef.evaluation.behaviours import BEHAVIOUR, EpisodeBehaviour, counts
 from cochef.evaluation.records import Records, joined
@@ -21,7 +22,7 @@ from cochef.kitchen.constants import SEATS
 from cochef.kitchen.events import Event, counted_events
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
-from cochef.rollout import Matchup, play_episodes
+from cochef.rollout import Failures, Matchup, play_episodes
 
 _MOST_KITCHENS = 20_000  # at once; more are played one batch after the other
 _LABELLED = re.compile(r"([A-Za-z0-9_.-]+)=(?=[^=])(.+)", re.DOTALL)
@@ -34,6 +35,8 @@ class Player:
     label: str  # in tables
     name: str  # for the loader
     seed: int = 0  # which training seed of the label it is
+    population: int = 0  # the seed of the run that made it
+    agent: Agent | None = None  # itself, if it has been loaded
 
 
 def players(texts: Iterable[str]) -> list[Player]:
@@ -42,7 +45,7 @@ def players(texts: Iterable[str]) -> list[Player]:
     for text in texts:
         match = _LABELLED.fullmatch(text)
         label, rest = match.groups() if match else (text, text)
-        found += [Player(label, name, seed) for seed, name in enumerate(rest.split(";"))]
+        found += _of_label(label, rest.split(";"))
     times = Counter((player.label, player.seed) for player in found)
     repeated = [label for (label, _), number in times.items() if number > 1]
     if repeated:
@@ -53,15 +56,56 @@ def players(texts: Iterable[str]) -> list[Player]:
     return found
 
 
+def _of_label(label: str, own: Sequence[str]) -> list[Player]:
+    """The training seeds of a method; agent files say from which run they are."""
+    runs = [_run_seed(name) for name in own]
+    known = [seed for seed in runs if seed is not None]
+    if len(known) < len(own):
+        known = [0] * len(own)
+    return [
+        Player(label, name, number, population)
+        for number, (name, population) in enumerate(zip(own, known, strict=True))
+    ]
+
+
+def _run_seed(name: str) -> int | None:
+    """The seed of the run that made an agent, if it is from one file that says so."""
+    paths = names.files(name)
+    if len(paths) != 1:
+        return None
+    card, _ = storage.read(paths[0])
+    seed = card.metadata.get("seed")
+    return seed if type(seed) is int else None
+
+
 def unseen_partners(layout: Layout) -> list[str]:
-    """The partners of a layout that nobody trains with: its scripts, and its human proxy."""
+    """The partners of a layout that nobody trains with: its scripts, and its human models."""
     scripts = [f"script:{name}" for name in scripted.names_for(layout)]
-    proxies = [
-        f"human-proxy:{name}"
-        for name in shipped.layouts_of("human-proxy")
+    return scripts + human_models(layout)
+
+
+def human_models(layout: Layout) -> list[str]:
+    """The clones of a layout that agents are evaluated with: our proxy, and those of 2019."""
+    return [
+        f"{kind}:{name}"
+        for kind in shipped.EVALUATION_CLONES
+        for name in shipped.layouts_of(kind)
         if layouts.is_shipped(layout, name)
     ]
-    return scripts + proxies
+
+
+def load_players(
+    found: Sequence[Player], layout: Layout, *, greedy: bool = False, own_code: bool = False
+) -> list[Player]:
+    """The players with their agents; `own_code` as for `names.load`."""
+
+    def loaded(player: Player) -> Player:
+        if player.agent is not None:
+            return player
+        agent = names.load(player.name, layout, greedy=greedy, own_code=own_code)
+        return replace(player, agent=agent)
+
+    return [loaded(player) for player in found]
 
 
 def evaluate(
@@ -72,13 +116,17 @@ def evaluate(
     episodes: int = 100,
     seed: int = 0,
     greedy: bool = False,
+    failures: dict[str, AgentError] | None = None,
 ) -> Records:
     """Let every agent play with every partner in both seats; a record for each episode.
 
-    Only the agents can be greedy: partners always sample their actions.
+    Only the agents can be greedy: partners always sample their actions. An own agent at fault
+    raises an `AgentError`. With `failures`, its error goes there by its name, and the records are
+    those of the others; the error is only raised if nothing is left.
     """
-    loaded = [names.load(player.name, layout, greedy=greedy) for player in agents]
-    loaded += [names.load(player.name, layout) for player in partners]
+    loaded = _agents(load_players(agents, layout, greedy=greedy))
+    loaded += _agents(load_players(partners, layout))
+    failed: Failures = {}
     rows = list(itertools.product(range(len(agents)), range(len(partners)), range(SEATS)))
     at_once = max(1, _MOST_KITCHENS // len(rows))
     parts = []
@@ -88,18 +136,66 @@ def evaluate(
             _matchup(agent, len(agents) + partner, seat, number) for agent, partner, seat in rows
         )
         key = jax.random.fold_in(jax.random.key(seed), first)
-        played = jax.device_get(play_episodes(layout, tuple(loaded), matchups, key, BEHAVIOUR))
-        own_seat = np.repeat([seat for _, _, seat in rows], number)
+        played = jax.device_get(
+            play_episodes(
+                layout,
+                tuple(loaded),
+                matchups,
+                key,
+                BEHAVIOUR,
+                failures=None if failures is None else failed,
+            )
+        )
         columns = {
-            "agent": np.repeat([agents[agent].label for agent, _, _ in rows], number),
-            "agent_seed": np.repeat([agents[agent].seed for agent, _, _ in rows], number),
-            "partner": np.repeat([partners[partner].label for _, partner, _ in rows], number),
-            "partner_seed": np.repeat([partners[partner].seed for _, partner, _ in rows], number),
-            "seat": own_seat,
-            "episode": np.tile(first + np.arange(number), len(rows)),
+            **_who_plays([(agents[agent], partners[partner]) for agent, partner, _ in rows]),
+            "seat": np.array([seat for _, _, seat in rows]),
         }
-        parts.append(Records(columns | _measurements(layout, played, own_seat)))
-    return joined(parts)
+        columns = {name: np.repeat(column, number) for name, column in columns.items()}
+        columns["episode"] = np.tile(first + np.arange(number), len(rows))
+        parts.append(Records(columns | _measurements(layout, played, columns["seat"])))
+    found = joined(parts)
+    if failures is None or not failed:
+        return found
+    failures |= {caller.name: error for caller, error in failed.items()}
+    kept = ~(
+        _rows_of(found, "agent", _at_fault(agents, loaded[: len(agents)], failed))
+        | _rows_of(found, "partner", _at_fault(partners, loaded[len(agents) :], failed))
+    )
+    if not kept.any():
+        raise next(iter(failed.values()))
+    return found.where(kept)
+
+
+def _at_fault(found: Sequence[Player], loaded: Sequence[Agent], failed: Failures) -> list[Player]:
+    """The players whose agents have failed."""
+    return [
+        player
+        for player, agent in zip(found, loaded, strict=True)
+        if any(caller in failed for caller in hosting.callers(agent))
+    ]
+
+
+def _rows_of(found: Records, who: str, players: Sequence[Player]) -> np.ndarray:
+    """Which rows are of some agents or partners."""
+    rows = np.zeros(len(found), bool)
+    for player in players:
+        rows |= (found[who] == player.label) & (found[f"{who}_seed"] == player.seed)
+    return rows
+
+
+def _agents(found: Sequence[Player]) -> list[Agent]:
+    return [player.agent for player in found if player.agent is not None]
+
+
+def _who_plays(pairs: Sequence[tuple[Player, Player]]) -> dict[str, np.ndarray]:
+    """Columns that say who an agent and a partner are, a row for each pair."""
+    return {
+        "agent": np.array([agent.label for agent, _ in pairs]),
+        "population_seed": np.array([agent.population for agent, _ in pairs]),
+        "agent_seed": np.array([agent.seed for agent, _ in pairs]),
+        "partner": np.array([partner.label for _, partner in pairs]),
+        "partner_seed": np.array([partner.seed for _, partner in pairs]),
+    }
 
 
 def _matchup(agent: int, partner: int, seat: int, episodes: int) -> Matchup:
@@ -122,14 +218,20 @@ def manifest(
         "fingerprint": layout.fingerprint,
         "horizon": layout.horizon,
         "compared_events": [event.label for event in counted_events(layout)],
-        "agents": [vars(player) for player in agents],
-        "partners": [vars(player) for player in partners],
+        "agents": list(map(_described, agents)),
+        "partners": list(map(_described, partners)),
         "episodes_per_pair_and_seat": episodes,
         "seed": seed,
         "greedy": greedy,
-        "cochef": cochef.__version__,
-        "python": platform.python_version(),
+        "versions": provenance.versions(),
+        "commit": provenance.commit(),
     }
+
+
+def _described(player: Player) -> dict[str, Any]:
+    """A player for the manifest, with the checksums of the files that it was loaded from."""
+    described = {name: value for name, value in vars(player).items() if name != "agent"}
+    return {**described, "sha256": names.checksums(player.name)}
 
 
 def _measurements(

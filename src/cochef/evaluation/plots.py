@@ -16,6 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cochef.errors import InputError
+from cochef.evaluation.comparisons import Comparison, seed_means
+from cochef.evaluation.coverage import PeopleEvents, distances
 from cochef.evaluation.human_likeness import Likeness
 from cochef.evaluation.records import Records
 from cochef.files import write_whole
@@ -23,12 +25,15 @@ from cochef.kitchen.events import event_distances, normalised_counts
 from cochef.learning.reward_config import ORDER
 
 ENDINGS = (".png", ".svg", ".pdf")
+_DATES = {".svg": "Date", ".pdf": "CreationDate"}  # when a figure was written
 
 _BLUE = "#0072b2"  # these two are told apart by colour-blind readers, too
 _ORANGE = "#e69f00"
 _PLAYERS = (_BLUE, _ORANGE)
+_METHODS = (_BLUE, _ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+_POOL_MARKS = ("o", "s", "D", "P", "X", "v")
 _MARKS: dict[str, dict[str, Any]] = {
-    "proxies": {"marker": "o", "s": 16, "alpha": 0.35, "zorder": 2, "edgecolors": "none"},
+    "models": {"marker": "o", "s": 16, "alpha": 0.35, "zorder": 2, "edgecolors": "none"},
     "people": {"marker": "^", "s": 60, "alpha": 0.9, "zorder": 3, "edgecolors": "black"},
 }
 
@@ -44,8 +49,7 @@ def heat_map(records: Records, title: str) -> Figure:
     image = axes.imshow(means, cmap="viridis", aspect="auto")
     axes.set_xticks(range(len(partners)), list(map(_short, partners)), rotation=35, ha="right")
     axes.set_yticks(range(len(agents)), list(map(_short, agents)))
-    axes.set_xlabel("partner")
-    axes.set_title(title)
+    axes.set(title=title, xlabel="partner", ylabel="agent")
     dark = means < (means.min() + means.max()) / 2
     for row, column in np.ndindex(means.shape):
         text = f"{means[row, column]:.0f}"
@@ -55,32 +59,103 @@ def heat_map(records: Records, title: str) -> Figure:
     return figure
 
 
+def seed_scores(records: Records, title: str) -> Figure:
+    """The mean score with every partner: a bar for each agent, a point for each training seed."""
+    agents = records.labels("agent")
+    partners = records.labels("partner")
+    width = 0.8 / len(agents)
+    size = (2.5 + len(partners) * max(0.8, 0.35 * len(agents)), 4.6)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    unit = "population" if records.unit == "population_seed" else "agent"
+    dots: list[tuple[np.ndarray, Mapping[int, float]]] = []
+    for number, agent in enumerate(agents):
+        means = seed_means(records, agent)
+        places = [partners.index(partner) + (number + 0.5) * width - 0.4 for partner in means]
+        heights = [float(np.mean(list(seeds.values()))) for seeds in means.values()]
+        colour = _METHODS[number % len(_METHODS)]
+        axes.bar(places, heights, width * 0.9, color=colour, alpha=0.75, label=agent)
+        for place, seeds in zip(places, means.values(), strict=True):
+            if len(seeds) > 1:
+                dots.append((place + np.linspace(-0.25, 0.25, len(seeds)) * width, seeds))
+    for number, (places, seeds) in enumerate(dots):
+        label = f"one {unit}" if number == 0 else None
+        axes.scatter(
+            places, list(seeds.values()), s=14, color="black", zorder=3, alpha=0.7, label=label
+        )
+    axes.set_xticks(range(len(partners)), list(map(_short, partners)), rotation=35, ha="right")
+    axes.set(title=title, xlabel="partner", ylabel="mean score of an episode")
+    axes.grid(axis="y", alpha=0.3)
+    figure.legend(loc="outside upper right", ncols=len(agents) + 1, fontsize=8)
+    return figure
+
+
+def method_differences(found: Sequence[Comparison], title: str) -> Figure:
+    """How far a method is ahead of others, with 95% intervals over training seeds."""
+    figure, axes = plt.subplots(figsize=(7.5, 1.6 + 0.34 * len(found)), layout="constrained")
+    rivals = list(dict.fromkeys(one.second for one in found))
+    labels = []
+    for row, one in enumerate(found):
+        colour = _METHODS[(1 + rivals.index(one.second)) % len(_METHODS)]
+        filled = colour if one.is_significant else "white"
+        difference = one.difference
+        if difference.low is not None and difference.high is not None:
+            axes.plot((difference.low, difference.high), (row, row), color=colour, linewidth=2)
+        axes.plot(difference.mean, row, "o", color=colour, markerfacecolor=filled)
+        labels.append(f"{_short(one.partner)}, {one.second}")
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(found)), labels)
+    axes.invert_yaxis()
+    axes.set(title=title, ylabel="partner, and other method")
+    axes.set_xlabel(f"mean score of {found[0].first} minus the other's (filled: p below 0.05)")
+    axes.grid(axis="x", alpha=0.3)
+    return figure
+
+
 def human_likeness(found: Sequence[Likeness]) -> Figure:
-    """People and proxies by self-cooking and self-delivery ratio, a panel for each layout."""
-    size = (4.2 * len(found), 5.0)
+    """People and their models by self-cooking and self-delivery ratio.
+
+    A column of panels for each layout, a row for each kind of model.
+    """
+    layouts = list(dict.fromkeys(likeness.layout for likeness in found))
+    models = list(dict.fromkeys(likeness.model for likeness in found))
     figure, panels = plt.subplots(
-        1, len(found), figsize=size, layout="constrained", sharey=True, squeeze=False
+        len(models),
+        len(layouts),
+        figsize=(4.2 * len(layouts), 5.0 * len(models)),
+        layout="constrained",
+        sharex=True,
+        sharey=True,
+        squeeze=False,
     )
-    for axes, likeness in zip(panels[0], found, strict=True):
-        for seat, colour in enumerate(_PLAYERS):
-            for who, mark in _MARKS.items():
-                shares = getattr(likeness, who)
-                axes.scatter(
-                    shares.cooking[:, seat],
-                    shares.delivery[:, seat],
-                    color=colour,
-                    linewidths=0.6,
-                    label=f"{who}, player {seat}",
-                    **mark,
-                )
-        limits = (-0.04, 1.04)
-        axes.set(title=likeness.layout, xlabel="self-cooking ratio", xlim=limits, ylim=limits)
-        axes.set_box_aspect(1)
-        axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("self-delivery ratio")
+    for likeness in found:
+        axes = panels[models.index(likeness.model)][layouts.index(likeness.layout)]
+        _likeness_panel(axes, likeness)
+    for axes in panels[-1]:
+        axes.set_xlabel("self-cooking ratio")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("self-delivery ratio")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
+
+
+def _likeness_panel(axes: Axes, likeness: Likeness) -> None:
+    """A mark for each player of each trajectory, of people and of their models."""
+    for seat, colour in enumerate(_PLAYERS):
+        for who, mark in _MARKS.items():
+            shares = getattr(likeness, who)
+            axes.scatter(
+                shares.cooking[:, seat],
+                shares.delivery[:, seat],
+                color=colour,
+                linewidths=0.6,
+                label=f"{who}, player {seat}",
+                **mark,
+            )
+    limits = (-0.04, 1.04)
+    axes.set(title=f"{likeness.layout}\n{likeness.model}", xlim=limits, ylim=limits)
+    axes.set_box_aspect(1)
+    axes.grid(alpha=0.3)
 
 
 def learning_curves(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
@@ -97,6 +172,20 @@ def learning_curves(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left")
+    return figure
+
+
+def scaling(workers: Sequence[int], hours: Sequence[float], least: float, title: str) -> Figure:
+    """The hours that jobs take by the number of workers, and what no number of them undercuts."""
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    ideal = [hours[0] * workers[0] / number for number in workers]
+    axes.plot(workers, ideal, color="grey", linestyle=":", label="every worker always busy")
+    axes.axhline(least, color="grey", linestyle="--", label=f"critical path: {least:,.1f} hours")
+    axes.plot(workers, hours, color=_BLUE, marker="o", label="simulated")
+    axes.set(title=title, xlabel="workers", ylabel="hours", xscale="log", yscale="log")
+    axes.set_xticks(list(workers), labels=[str(number) for number in workers], minor=False)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper right")
     return figure
 
 
@@ -153,6 +242,8 @@ def _draw_map(
             fontsize=7,
         )
     axes.set(xticks=[], yticks=[])
+    axes.set_xlabel("first principal coordinate of the event distances")
+    axes.set_ylabel("second principal coordinate")
     axes.margins(x=0.16, y=0.06)
     axes.legend(loc="best", fontsize=8)
 
@@ -179,11 +270,32 @@ def _draw_counts(
     axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
     labels = [str(number) for number in range(1, len(chosen) + 1)] + [""] * len(rest)
     axes.set_yticks(range(len(order)), labels, fontsize=7)
-    axes.set_title("relative event counts, + - hidden weights", fontsize=9)
+    axes.set_title("event counts relative to the largest, + - hidden weights", fontsize=9)
+    axes.set_xlabel("event", fontsize=8)
+    axes.set_ylabel("policy, kept ones by number", fontsize=8)
 
 
 def _others(number: int, chosen: Sequence[int]) -> list[int]:
     return [policy for policy in range(number) if policy not in set(chosen)]
+
+
+def human_space(
+    people: PeopleEvents, pools: Mapping[str, Float[np.ndarray, "policies events"]], title: str
+) -> Figure:
+    """People and the policies of pools in the plane, those that behave alike near each other."""
+    groups = {"people": people.counts, **pools}
+    everybody = np.concatenate(list(groups.values()))
+    points = _scale_to_plane(distances(everybody, everybody))
+    figure, axes = plt.subplots(figsize=(7.0, 5.6), layout="constrained")
+    ends = np.cumsum([len(counts) for counts in groups.values()])[:-1]
+    for number, (name, own) in enumerate(zip(groups, np.split(points, ends), strict=True)):
+        colour = "black" if name == "people" else _METHODS[number % len(_METHODS)]
+        mark = "^" if name == "people" else _POOL_MARKS[number % len(_POOL_MARKS)]
+        label = f"{name} ({len(own)})"
+        axes.scatter(*own.T, s=45, color=colour, marker=mark, alpha=0.75, label=label)
+    axes.set(title=f"{title}: what people and policies do", xticks=[], yticks=[])
+    axes.legend(loc="best", fontsize=8)
+    return figure
 
 
 def partner_returns(lines: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Figure:
@@ -252,12 +364,24 @@ def _short(name: str) -> str:
     return name.removeprefix("script:")
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure to a file, in the format of its suffix, and close it."""
-    if path.suffix.lower() not in ENDINGS:
+def save(figure: Figure, *paths: Path) -> None:
+    """Write a figure to files, each in the format of its suffix, and close it.
+
+    The same figure gives the same bytes, and text in a PDF stays text (journals ask for that).
+    """
+    try:
+        for path in paths:
+            ending = path.suffix.lower()
+            if ending not in ENDINGS:
+                raise InputError(f"unknown ending of {str(path)!r}; known: {', '.join(ENDINGS)}")
+            picture = BytesIO()
+            with plt.rc_context({"svg.hashsalt": "cochef", "pdf.fonttype": 42}):
+                figure.savefig(
+                    picture,
+                    dpi=150,
+                    format=ending.removeprefix("."),
+                    metadata={_DATES[ending]: None} if ending in _DATES else None,
+                )
+            write_whole(path, picture.getvalue())
+    finally:
         plt.close(figure)
-        raise InputError(f"unknown ending of {str(path)!r}; known: {', '.join(ENDINGS)}")
-    picture = BytesIO()
-    figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".").lower())
-    plt.close(figure)
-    write_whole(path, picture.getvalue())

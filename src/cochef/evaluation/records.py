@@ -10,23 +10,30 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.evaluation.statistics import Summary, summarise
 from cochef.files import write_whole
 
+Unit = Literal["population_seed", "agent_seed"]  # whose means vary by training
+
 _TEXT = ("agent", "partner")
-_WHOLE = ("agent_seed", "partner_seed", "seat", "episode")
+_WHOLE = ("population_seed", "agent_seed", "partner_seed", "seat", "episode")
 _EPISODES = "episodes.csv"
 _MANIFEST = "manifest.json"
+_CIRCUMSTANCES = ("versions", "commit")  # of an evaluation, which do not tell it from another
 
 
 @dataclass(frozen=True)
 class Records:
-    """Columns of equal length, a row for each episode; `seat` is the agent's."""
+    """Columns of equal length, a row for each episode; `seat` is the agent's.
+
+    `population_seed` is the seed of the run that made the agent and its pool, `agent_seed` the
+    agent's number in it.
+    """
 
     columns: Mapping[str, np.ndarray]
 
@@ -46,11 +53,31 @@ class Records:
         """The agents or partners, in order of appearance."""
         return list(dict.fromkeys(self.columns[who].tolist()))
 
-    def summary(self, column: str = "score") -> Summary:
-        """A summary of all rows, stratified by training seeds and seat."""
-        seeds = self["agent_seed"]
-        strata = (seeds * 1_000 + self["partner_seed"]) * 2 + self["seat"]
-        return summarise(self[column].astype(float), seeds, strata)
+    @property
+    def unit(self) -> Unit:
+        """What counts as a training seed: a population if a method has several, else an agent.
+
+        Agents of one population share what they learned from, so they are no independent trials
+        of the method where there are several populations.
+        """
+        for agent in self.labels("agent"):
+            if len(np.unique(self["population_seed"][self["agent"] == agent])) > 1:
+                return "population_seed"
+        return "agent_seed"
+
+    def summary(self, column: str = "score", unit: Unit | None = None) -> Summary:
+        """A summary of all rows, stratified by all seeds and seat.
+
+        A part of records is summarised with the `unit` of the whole.
+        """
+        names = ("population_seed", "agent_seed", "partner_seed", "seat")
+        _, strata = np.unique([self[name] for name in names], axis=1, return_inverse=True)
+        return summarise(self[column].astype(float), self[unit or self.unit], strata)
+
+    def players(self) -> set[tuple[str, int, int]]:
+        """Label, population and number of every agent."""
+        names = ("agent", "population_seed", "agent_seed")
+        return set(zip(*(self[name].tolist() for name in names), strict=True))
 
     def pairs(self) -> Iterator[tuple[str, str, "Records"]]:
         """The label of every agent and every partner, and the rows of both together."""
@@ -104,6 +131,56 @@ def read(directory: Path) -> tuple[Records, dict[str, Any]]:
     if missing:
         raise InputError(f"{directory}: {_EPISODES} has no column {min(missing)!r}; evaluate again")
     return Records(found), manifest
+
+
+def read_all(directories: Sequence[Path]) -> tuple[Records, dict[str, Any]]:
+    """Read the records of several evaluations in one layout as one, and the first manifest."""
+    found = [read(directory) for directory in directories]
+    manifest = found[0][1]
+    seen: dict[tuple[str, int, int], Path] = {}
+    for directory, (records, other) in zip(directories, found, strict=True):
+        for name in ("layout", "fingerprint"):
+            if other.get(name) != manifest.get(name):
+                raise InputError(
+                    f"{directory}: its {name} is {shown(other.get(name))}, that of "
+                    f"{directories[0]} {shown(manifest.get(name))}; give records of one layout"
+                )
+        if set(records.labels("partner")) != set(found[0][0].labels("partner")):
+            raise InputError(
+                f"{directory}: has other partners than {directories[0]}; "
+                "give records with the same ones"
+            )
+        for player in records.players():
+            if player in seen:
+                raise InputError(
+                    f"{directory}: agent {player[0]!r} of population {player[1]}, number "
+                    f"{player[2]}, is in {seen[player]}, too; give every evaluation once"
+                )
+            seen[player] = directory
+    shared = set.intersection(*(set(records.columns) for records, _ in found))
+    parts = []
+    for records, _ in found:
+        parts.append(Records({name: records[name] for name in records.columns if name in shared}))
+    return joined(parts), manifest
+
+
+def check_vacant(directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise an error if a directory has records of another evaluation than the manifest's."""
+    if not any((directory / name).exists() for name in (_EPISODES, _MANIFEST)):
+        return
+    remedy = "give another directory, or --overwrite"
+    try:
+        _, there = read(directory)
+    except InputError as error:
+        raise InputError(f"{directory}: has records that cannot be read; {remedy}") from error
+    # As JSON gives it back.
+    wanted = json.loads(json.dumps(manifest))
+    for name, value in wanted.items():
+        if name not in _CIRCUMSTANCES and there.get(name) != value:
+            raise InputError(
+                f"{directory}: has records of another evaluation, whose {name} "
+                f"{'are' if name.endswith('s') else 'is'} {shown(there.get(name))}; {remedy}"
+            )
 
 
 def _manifest(directory: Path, text: bytes) -> dict[str, Any]:

@@ -36,7 +36,15 @@ img { max-width: 100%; height: auto; }
 figure { display: inline-block; width: min(100%, 29rem); vertical-align: top; }
 figure { margin: 1rem .5rem 1rem 0; }
 .embedded { width: auto; }
-figcaption { opacity: .8; }
+figcaption, .note { opacity: .8; }
+.note { margin-top: -.6rem; font-size: .9rem; }
+.lead { font-size: 1.15rem; }
+figure label { cursor: zoom-in; }
+figure input { position: absolute; opacity: 0; }
+figure input:focus-visible + img { outline: 3px solid #0072b2; }
+figure input:checked + img { position: fixed; inset: 0; z-index: 1; box-sizing: border-box; }
+figure input:checked + img { width: 100%; height: 100%; object-fit: contain; padding: 1rem; }
+figure input:checked + img { background: Canvas; max-width: none; cursor: zoom-out; }
 code { background: #8882; padding: .1rem .3rem; border-radius: .2rem; }
 """
 
@@ -72,6 +80,21 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """The sentence that a report opens with: what came out."""
+
+    text: str
+
+    def markdown(self) -> str:
+        """The block as Markdown."""
+        return f"{_escaped(self.text)}\n"
+
+    def html(self) -> str:
+        """The block as HTML."""
+        return f'<p class="lead">{escape(self.text)}</p>'
+
+
+@dataclass(frozen=True)
 class ShellCommand:
     """A command to type in a terminal."""
 
@@ -88,7 +111,10 @@ class ShellCommand:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in the report's directory, or in the page itself if its content is given."""
+    """A picture in the report's directory, or in the page itself if its content is given.
+
+    In the page, a click or the space bar enlarges it, without a script.
+    """
 
     file: str
     caption: str
@@ -107,11 +133,12 @@ class Picture:
             source = f"data:{guess_type(self.file)[0]};base64,{b64encode(self.content).decode()}"
             kind = ' class="embedded"'
         caption = escape(self.caption)
-        image = f'<img src="{source}" alt="{caption}">'
+        switch = f'<input type="checkbox" aria-label="Enlarge: {caption}">'
+        image = f'<label>{switch}<img src="{source}" alt="{caption}"></label>'
         return f"<figure{kind}>{image}<figcaption>{caption}</figcaption></figure>"
 
 
-Block = Heading | Paragraph | ShellCommand | Picture | ResultTable
+Block = Heading | Lead | Paragraph | ShellCommand | Picture | ResultTable
 
 
 @dataclass(frozen=True)
@@ -155,7 +182,9 @@ def _escaped(text: str) -> str:
 def _escaped_table(table: ResultTable) -> ResultTable:
     """The table with cells that Markdown shows as they are; what is bold stays bold."""
     header, *rows = (tuple(map(_escaped, row)) for row in (table.header, *table.rows))
-    return replace(table, title=_escaped(table.title), header=header, rows=tuple(rows))
+    title = _escaped(table.title)
+    note = _escaped(table.note)
+    return replace(table, title=title, header=header, rows=tuple(rows), note=note)
 
 
 def _html_table(table: ResultTable) -> str:
@@ -175,7 +204,8 @@ def _html_table(table: ResultTable) -> str:
             cells.append(f"<td{kinds[column]}>{text}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     body = "\n".join(rows)
+    note = f'\n<p class="note">{escape(table.note)}</p>' if table.note else ""
     return (
         f"<table><caption>{escape(table.title)}</caption>\n"
-        f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>{body}</tbody></table>"
+        f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>{body}</tbody></table>{note}"
     )

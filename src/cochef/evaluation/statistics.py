@@ -1,7 +1,12 @@
-"""Statistics of scores and event counts."""
+"""Statistics of scores and event counts.
 
-from collections.abc import Sequence
+Scores of episodes say how one agent plays. Whether a method is better is a question about its
+training: there, the unit is a training seed (an agent, or a whole population with its agents).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -9,6 +14,7 @@ from scipy import stats
 from cochef.kitchen.events import event_distances
 
 _RESAMPLES = 2_000
+_PERMUTATIONS = 10_000  # all of them if there are no more
 _LEVEL = 0.95
 _BLOCK = 1_000_000  # scores that are resampled at once, to bound the memory
 
@@ -18,7 +24,7 @@ class Summary:
     """Statistics of the scores of many episodes."""
 
     mean: float
-    seed_deviation: float  # standard deviation of the training seeds' means; 0 with one seed
+    seed_deviation: float | None  # standard deviation of the training seeds' means; None with one
     standard_error: float  # of the mean, over episodes
     iqm: float  # interquartile mean
     low: float  # its 95% interval, by stratified bootstrap
@@ -39,7 +45,7 @@ def summarise(scores: np.ndarray, seeds: np.ndarray, strata: np.ndarray, seed: i
     standard_error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
     return Summary(
         mean=float(scores.mean()),
-        seed_deviation=float(means.std(ddof=1)) if len(means) > 1 else 0.0,
+        seed_deviation=float(means.std(ddof=1)) if len(means) > 1 else None,
         standard_error=float(standard_error),
         iqm=float(interquartile_mean(scores)),
         low=low,
@@ -63,6 +69,92 @@ def _interval(scores: np.ndarray, strata: np.ndarray, seed: int) -> tuple[float,
         estimates.extend(means.tolist())
     low, high = np.quantile(estimates, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far one method's mean is above another's, with training seeds as the unit."""
+
+    mean: float
+    low: float | None  # its 95% interval, by bootstrap of the seeds; None with one seed
+    high: float | None
+    t_p: float | None  # of the t test, paired or Welch's; None without spread
+    permutation_p: float | None  # by exchanging the methods' seeds
+    paired: bool
+    seeds: int
+    other_seeds: int
+
+
+def difference(
+    first: Mapping[int, float], second: Mapping[int, float], *, paired: bool = True
+) -> Difference:
+    """Compare the means of two methods, each given by training seed.
+
+    Paired means seed by seed, if both have the same seeds: what follows from a seed, such as a
+    population that both share, is then the same for both. The interval is Hesterberg's expanded
+    percentile bootstrap, which allows for few seeds.
+    """
+    paired = paired and set(first) == set(second)
+    own = np.array([first[seed] for seed in sorted(first)], float)
+    other = np.array([second[seed] for seed in sorted(second)], float)
+    mean = float(own.mean() - other.mean())
+    if min(len(own), len(other)) < 2:
+        return Difference(mean, None, None, None, None, paired, len(own), len(other))
+    groups = [own - other] if paired else [own, -other]
+    low, high = _mean_interval(groups)
+    return Difference(
+        mean=mean,
+        low=low,
+        high=high,
+        t_p=_t_test(groups),
+        permutation_p=_permutation_test(own, other, paired=paired),
+        paired=paired,
+        seeds=len(own),
+        other_seeds=len(other),
+    )
+
+
+def _mean_interval(groups: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The interval of the sum of the groups' means, each resampled on its own."""
+    generator = np.random.default_rng(0)
+    estimates = np.zeros(_RESAMPLES)
+    for group in groups:
+        drawn = generator.integers(len(group), size=(_RESAMPLES, len(group)))
+        estimates += group[drawn].mean(axis=1)
+    fewest = min(len(group) for group in groups)
+    # A resample varies less than the seeds do: by n - 1 instead of n, and as if normal.
+    quantile = stats.t.ppf((1 - _LEVEL) / 2, fewest - 1) * np.sqrt(fewest / (fewest - 1))
+    tail = float(stats.norm.cdf(quantile))
+    low, high = np.quantile(estimates, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _t_test(groups: Sequence[np.ndarray]) -> float | None:
+    """The two-sided p-value of the sum of the groups' means being 0; None without any spread."""
+    if not any(np.ptp(group) > 0 for group in groups):
+        return 1.0 if sum(group.mean() for group in groups) == 0 else None
+    if len(groups) == 1:
+        found: Any = stats.ttest_1samp(groups[0], 0.0)
+    else:
+        own, negated = groups
+        found = stats.ttest_ind(own, -negated, equal_var=False)
+    return float(found.pvalue)
+
+
+def _permutation_test(own: np.ndarray, other: np.ndarray, *, paired: bool) -> float:
+    """The two-sided p-value if the methods' names were exchangeable, exact with few seeds."""
+    found = stats.permutation_test(
+        (own, other),
+        _difference_of_means,
+        permutation_type="samples" if paired else "independent",
+        n_resamples=_PERMUTATIONS,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.pvalue)
+
+
+def _difference_of_means(first: np.ndarray, second: np.ndarray, axis: int = -1) -> np.ndarray:
+    return np.asarray(np.mean(first, axis=axis) - np.mean(second, axis=axis))
 
 
 def event_difference(counts: np.ndarray) -> np.ndarray:

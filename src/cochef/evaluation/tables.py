@@ -1,7 +1,11 @@
-"""Tables of results, for a terminal and for Markdown."""
+"""Tables of results, for a terminal, for Markdown and for LaTeX, and in full as CSV."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from rich.table import Column
@@ -9,28 +13,48 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from cochef.evaluation.behaviours import own_share
-from cochef.evaluation.records import Records
+from cochef.evaluation.comparisons import Comparison
+from cochef.evaluation.records import Records, Unit
 from cochef.evaluation.statistics import Summary, event_difference
 from cochef.kitchen.constants import SEATS
 
 _CLOSE = 5.0  # a score this close to the best of its row is printed bold, as in the paper
+_UNITS: Mapping[Unit, str] = {
+    "population_seed": "populations",
+    "agent_seed": "agents of one population",
+}
+_NUMBER = re.compile(r"[-+]?[\d.,]+( ± [\d.,]+|%)?|-|")
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "<": "$<$",
+    ">": "$>$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A title, a header and rows of text; `bold` marks cells by row and column."""
+    """A title, a header and rows of text; `bold` marks cells by row and column.
+
+    The note says what the title does not, such as which error is shown.
+    """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[tuple[int, int]] = frozenset()
+    note: str = ""
 
     def rich(self) -> RichTable:
-        """The table for a terminal."""
+        """The table for a terminal without its note; text is folded and never cut."""
         columns = [Column(Text(name), overflow="fold") for name in self.header]
         table = RichTable(*columns, title=Text(self.title))
         for number, row in enumerate(self.rows):
-            styles = ["bold" if mark else "" for mark in self._bold_in(number)]
+            styles = ["bold" if mark else "" for mark in self.bold_in(number)]
             table.add_row(*map(Text, row, styles))
         return table
 
@@ -39,11 +63,36 @@ class ResultTable:
         rule = ["---"] * len(self.header)
         lines = [f"**{self.title}**", "", _line(self.header), _line(rule)]
         for number, row in enumerate(self.rows):
-            marks = zip(row, self._bold_in(number), strict=True)
+            marks = zip(row, self.bold_in(number), strict=True)
             lines.append(_line([f"**{cell}**" if mark else cell for cell, mark in marks]))
+        if self.note:
+            lines += ["", self.note]
         return "\n".join(lines) + "\n"
 
-    def _bold_in(self, row: int) -> list[bool]:
+    def latex(self) -> str:
+        """The table for a paper that uses the package booktabs."""
+        columns = zip(*self.rows, strict=True)
+        kinds = "".join("r" if _are_numbers(column) else "l" for column in columns)
+        caption = f"{self.title}. {self.note}" if self.note else f"{self.title}."
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex(caption)}}}",
+            rf"\begin{{tabular}}{{{kinds or 'l' * len(self.header)}}}",
+            r"\toprule",
+            _latex_line([_latex(name) for name in self.header]),
+            r"\midrule",
+        ]
+        for number, row in enumerate(self.rows):
+            marks = zip(map(_latex, row), self.bold_in(number), strict=True)
+            lines.append(
+                _latex_line([rf"\textbf{{{cell}}}" if mark else cell for cell, mark in marks])
+            )
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        return "\n".join(lines) + "\n"
+
+    def bold_in(self, row: int) -> list[bool]:
+        """Which cells of a row are bold."""
         return [(row, column) in self.bold for column in range(len(self.header))]
 
 
@@ -51,10 +100,50 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex(text: str) -> str:
+    """Text that LaTeX sets as it is, with a minus where a number is negative."""
+    escaped = "".join(_LATEX.get(sign, sign) for sign in text)
+    return _MINUS.sub("$-$", escaped)
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    return all(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows with the same names as a CSV file, numbers in full; what is not there is empty."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def error_note(records: Records) -> str:
+    """Which error the scores are shown with: none with a single training seed."""
+    unit = records.unit
+    numbers = set()
+    for agent in records.labels("agent"):
+        numbers.add(len(np.unique(records[unit][records["agent"] == agent])))
+    several = sorted(number for number in numbers if number > 1)
+    if not several:
+        return "A single agent each, so no error over training is shown."
+    number = str(several[0]) if len(several) == 1 else f"{several[0]} to {several[-1]}"
+    alone = "; a single one has none" if 1 in numbers else ""
+    return f"± is the standard deviation over {number} {_UNITS[unit]}{alone}."
+
+
 def scores(records: Records, title: str) -> ResultTable:
     """Partners down, agents across: the mean score, and its deviation over training seeds."""
     agents = records.labels("agent")
-    summaries = {(agent, partner): rows.summary() for agent, partner, rows in records.pairs()}
+    summaries = {
+        (agent, partner): rows.summary(unit=records.unit)
+        for agent, partner, rows in records.pairs()
+    }
     body = []
     bold = set()
     for number, partner in enumerate(records.labels("partner")):
@@ -64,41 +153,119 @@ def scores(records: Records, title: str) -> ResultTable:
         for column, summary in enumerate(row, start=1):
             if summary.mean >= best - _CLOSE and len(agents) > 1:
                 bold.add((number, column))
-    return ResultTable(title, ("partner", *agents), tuple(body), frozenset(bold))
+    note = error_note(records)
+    if len(agents) > 1:
+        note += f" Bold is within {_CLOSE:g} of the best of its row."
+    return ResultTable(title, ("partner", *agents), tuple(body), frozenset(bold), note)
 
 
 def score(summary: Summary) -> str:
-    """A mean with its standard deviation over training seeds, or its error if there is one seed."""
-    spread = summary.seed_deviation if summary.seeds > 1 else summary.standard_error
-    return f"{summary.mean:.1f} ± {spread:.1f}"
+    """A mean with its standard deviation over training seeds, if there are several."""
+    return mean_text(summary.mean, summary.seed_deviation)
+
+
+def mean_text(mean: float, deviation: float | None) -> str:
+    """A mean and the deviation that belongs to it, if there is one."""
+    return f"{mean:.1f}" if deviation is None else f"{mean:.1f} ± {deviation:.1f}"
 
 
 def details(records: Records, title: str) -> ResultTable:
     """All statistics of every pair, in both seats and in each."""
     header = (
-        *("agent", "partner", "seat", "mean", "sd of seeds", "s.e.", "IQM"),
+        *("agent", "partner", "seat", "mean", "sd of seeds", "s.e. of episodes", "IQM"),
         *("95% interval", "shaped", "episodes"),
     )
     body = []
-    for agent, partner, rows in records.pairs():
-        by_seat = {str(seat): rows.where(rows["seat"] == seat) for seat in range(SEATS)}
-        for seat, chosen in {"both": rows, **by_seat}.items():
-            summary = chosen.summary()
-            body.append(
-                (
-                    agent,
-                    partner,
-                    seat,
-                    f"{summary.mean:.1f}",
-                    f"{summary.seed_deviation:.1f}",
-                    f"{summary.standard_error:.1f}",
-                    f"{summary.iqm:.1f}",
-                    f"{summary.low:.1f} to {summary.high:.1f}",
-                    f"{chosen['agent_shaped'].mean():.1f}",
-                    str(summary.episodes),
-                )
+    for row in summary_rows(records):
+        deviation = row["seed_deviation"]
+        body.append(
+            (
+                row["agent"],
+                row["partner"],
+                "both" if row["seat"] is None else str(row["seat"]),
+                f"{row['mean']:.1f}",
+                "-" if deviation is None else f"{deviation:.1f}",
+                f"{row['standard_error']:.1f}",
+                f"{row['iqm']:.1f}",
+                f"{row['low']:.1f} to {row['high']:.1f}",
+                f"{row['shaped']:.1f}",
+                str(row["episodes"]),
             )
-    return ResultTable(title, header, tuple(body))
+        )
+    note = (
+        "The interval is that of the interquartile mean (IQM): episodes resampled within training "
+        "seeds and seats."
+    )
+    return ResultTable(title, header, tuple(body), note=note)
+
+
+def summary_rows(records: Records) -> list[dict[str, Any]]:
+    """All statistics of every agent, partner and seat (None: both), in full."""
+    rows = []
+    for agent, partner, part in records.pairs():
+        for seat in (None, *range(SEATS)):
+            own = part if seat is None else part.where(part["seat"] == seat)
+            summary = asdict(own.summary(unit=records.unit))
+            shaped = float(own["agent_shaped"].mean())
+            rows.append(
+                {"agent": agent, "partner": partner, "seat": seat, **summary, "shaped": shaped}
+            )
+    return rows
+
+
+def difference_rows(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """All statistics of differences between methods, in full."""
+    rows = []
+    for one in comparisons:
+        row = {"agent": one.first, "other": one.second, "partner": one.partner}
+        rows.append({**row, **asdict(one.difference), "corrected_p": one.corrected_p})
+    return rows
+
+
+def differences(comparisons: Sequence[Comparison], title: str) -> ResultTable:
+    """How far a method is ahead of others, with interval and tests over training seeds."""
+    header = ("method", "than", "partner", "ahead by", "95% interval", "p", "p, permuted", "seeds")
+    body = []
+    bold = set()
+    for number, one in enumerate(comparisons):
+        found = one.difference
+        interval = "-"
+        if found.low is not None and found.high is not None:
+            interval = f"{found.low:+.1f} to {found.high:+.1f}"
+        seeds = f"{found.seeds}" if found.paired else f"{found.seeds}, {found.other_seeds}"
+        body.append(
+            (
+                *(one.first, one.second, one.partner),
+                f"{found.mean:+.1f}",
+                interval,
+                p_text(one.corrected_p),
+                p_text(found.permutation_p),
+                seeds,
+            )
+        )
+        if one.is_significant:
+            bold.add((number, header.index("ahead by")))
+    return ResultTable(title, header, tuple(body), frozenset(bold), differences_note(comparisons))
+
+
+def differences_note(comparisons: Sequence[Comparison]) -> str:
+    """How intervals and p-values of differences are computed."""
+    if all(one.difference.low is None for one in comparisons):
+        return "A single agent on a side, so there is neither interval nor test over training."
+    paired = all(one.difference.paired for one in comparisons)
+    test = "a paired t test" if paired else "Welch's t test"
+    return (
+        "Training seeds are the unit. Interval: bootstrap of the seeds (expanded percentiles). "
+        f"p: {test}, by Holm's method over the partners; permuted: exact where seeds are few, "
+        "uncorrected. Bold has p below 0.05."
+    )
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value for a table."""
+    if p_value is None:
+        return "-"
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def partners(records: Records, compared: Sequence[str], title: str) -> ResultTable:

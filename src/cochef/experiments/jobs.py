@@ -20,10 +20,12 @@ from cochef.files import alone, read_limited, write_whole
 from cochef.learning.writers import Log, MetricsWriter, read_metrics
 from cochef.validation import number
 
+JOBS = "jobs"
 JOB = "job.json"
 BEGUN = "begun"
 DONE = "done.json"
 RUN_CONFIG = "config.json"  # of a job that trains
+TRAINING = ("population", "agents", "shard")  # kinds of jobs
 MAX_BYTES = 16 * 1024**2
 
 
@@ -35,6 +37,12 @@ class JobContext:
     inputs: Mapping[str, Path] = field(default_factory=dict)
     writers: Sequence[MetricsWriter] = ()
     log: Log = print
+    home: Path | None = None
+    """Where the reader of the result has the store, if the job runs elsewhere."""
+
+    def shown(self, directory: Path) -> Path:
+        """The path by which the reader of the result finds a job's directory."""
+        return directory if self.home is None else self.home / JOBS / directory.name
 
 
 @runtime_checkable
@@ -114,7 +122,7 @@ class JobStore:
 
     def directory(self, job: Job) -> Path:
         """The directory of a job, for its work and its result."""
-        return self.root / "jobs" / job.name
+        return self.root / JOBS / job.name
 
     def inputs(self, job: Job) -> dict[str, Path]:
         """The directories of a job's inputs, by name."""
@@ -135,12 +143,18 @@ class JobStore:
         """Lock the store against other processes."""
         return alone(self.root, "runs jobs")
 
-    def perform(self, job: Job, writers: Sequence[MetricsWriter], log: Log) -> None:
+    def begin(self, job: Job) -> None:
+        """Note that a job has begun, for `statuses`."""
+        write_whole(self.directory(job) / BEGUN, b"")
+
+    def perform(
+        self, job: Job, writers: Sequence[MetricsWriter], log: Log, home: Path | None = None
+    ) -> None:
         """Run a job, or resume it; its inputs must be done."""
         directory = self.directory(job)
         started = time.monotonic()
-        write_whole(directory / BEGUN, b"")
-        job.stage.run(JobContext(directory, self.inputs(job), writers, log))
+        self.begin(job)
+        job.stage.run(JobContext(directory, self.inputs(job), writers, log, home))
         # A resumed training also counts the time of earlier attempts.
         seconds = max(time.monotonic() - started, _training_seconds(directory))
         end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}
@@ -171,7 +185,7 @@ class JobStatus:
 def statuses(root: Path) -> list[JobStatus]:
     """The status of all jobs in a store, each after its inputs."""
     descriptions = {
-        path.parent.name: _read(path) for path in sorted((root / "jobs").glob(f"*/{JOB}"))
+        path.parent.name: _read(path) for path in sorted((root / JOBS).glob(f"*/{JOB}"))
     }
     if not descriptions:
         raise InputError(f"{root}: no jobs in it; give what was given to `cochef run --out`")
@@ -181,7 +195,7 @@ def statuses(root: Path) -> list[JobStatus]:
     def visit(name: str) -> None:
         if name in found:
             return
-        directory = root / "jobs" / name
+        directory = root / JOBS / name
         addresses = descriptions[name].get("inputs")
         if not isinstance(addresses, dict):
             raise InputError(f"{directory / JOB}: damaged (no inputs); delete its directory")

@@ -16,6 +16,7 @@ from cochef.methods.parts.method import Method, Options, PopulationSpec, Scale, 
 from cochef.validation import known, whole_number
 
 MOST = 1000  # the largest size of anything
+MOST_EPISODES = 100_000
 
 _MAY_BE_ZERO = ("mep",)  # names of sizes
 
@@ -29,7 +30,6 @@ def report_job(
     rewards: RewardConfig | None = None,
 ) -> Job:
     """The report on some methods in a layout, with all jobs that it needs."""
-    known(preset, "preset", PRESETS)
     if not names or len(set(names)) < len(names):
         raise InputError(
             f"methods {shown(list(names))}; "
@@ -37,13 +37,25 @@ def report_job(
         )
     chosen = [methods.get(name) for name in names]
     _check_overrides(overrides, chosen)
-    graph = _Graph(
-        layout, PRESETS[preset], seed, overrides, rewards or reward_config.shipped(layout)
-    )
+    graph = _graph(layout, preset, seed, overrides, rewards)
     inputs: dict[str, Job] = {}
     for method in chosen:
         inputs |= {f"{method.name}-{name}": job for name, job in graph.method(method).items()}
     return Job(WriteReport(layout, tuple(names)), f"{'-'.join(names)}-{layout.name}", inputs)
+
+
+def method_jobs(
+    layout: Layout,
+    name: str,
+    preset: str = "laptop",
+    seed: int = 0,
+    overrides: Overrides = NO_OVERRIDES,
+    rewards: RewardConfig | None = None,
+) -> Mapping[str, Job]:
+    """All jobs of a method: its populations by name, `pool`, `agents` and `evaluation`."""
+    method = methods.get(name)
+    _check_overrides(overrides, [method])
+    return _graph(layout, preset, seed, overrides, rewards).method(method)
 
 
 def population(
@@ -93,7 +105,9 @@ def sizes_of(method: Method, scale: Scale, overrides: Overrides = NO_OVERRIDES) 
 
 
 def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
-    """Raise an error about an override that none of the methods has."""
+    """Raise an error about an override that none of the methods has, or that is no number."""
+    if overrides.episodes is not None:
+        whole_number(overrides.episodes, "episodes", 1, MOST_EPISODES)
     variants = {variant for method in chosen for variant in method.variants}
     if overrides.pool is not None:
         known(overrides.pool, "pool", sorted(variants))
@@ -106,6 +120,14 @@ def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
         if not specs:
             raise InputError(f"{name} is {shown(value)}, which none of the methods has")
         specs[0].with_defaults({name: value})
+
+
+def _graph(
+    layout: Layout, preset: str, seed: int, overrides: Overrides, rewards: RewardConfig | None
+) -> "_Graph":
+    known(preset, "preset", PRESETS)
+    chosen = rewards or reward_config.shipped(layout)
+    return _Graph(layout, overrides.preset(PRESETS[preset]), seed, overrides, chosen)
 
 
 @dataclass(frozen=True)
@@ -145,7 +167,8 @@ class _Graph:
                 parents = populations.get(spec.name) or self.population(spec, sizes, method)
                 inputs["parents"] = parents
                 populations = {**populations, spec.name: parents}
-            agents = Job(TrainAgents(self.layout, stage, self.rewards, self.seed), label, inputs)
+            train = TrainAgents(self.layout, stage, self.rewards, self.seed, method.name)
+            agents = Job(train, label, inputs)
             found = populations | {"pool": pool}
         evaluate = EvaluateAgents(
             method.name, self.layout, stage.agents, self.preset.episodes, self.seed

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from cochef.agents import pool
+from cochef.agents import actor_critic, pool, storage
 from cochef.agents.networks import Network
 from cochef.agents.pool import Member, PoolFiles, StoredAgent
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.evaluation import plots, preferences
 from cochef.evaluation.preferences import PairCounts
 from cochef.files import read_limited, write_whole
+from cochef.kitchen import layouts
 from cochef.kitchen.events import Event, counted_events, event_distances
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs, snapshots
@@ -27,11 +28,14 @@ from cochef.learning.reward_config import ORDER
 from cochef.learning.snapshots import Snapshot
 from cochef.methods.parts.pools import PoolChoice, TrainedPopulation, event_diversity
 from cochef.methods.parts.transfer import parent_members
+from cochef.rollout import Matchup, play_episodes
 
 FILTER = "filter.json"
 PICTURE = "filter.png"
 MAX_BYTES = 16 * 1024**2
 NEAR = 0.1  # policies nearer than this share of the median distance are near-duplicates
+
+EPISODES = 50  # that an agent file plays with itself before it joins a pool
 
 _DIGITS = 4  # of event counts
 
@@ -183,6 +187,98 @@ def _write_filter(directory: Path, files: PopulationFiles, chosen: tuple[int, ..
         found.counts, found.events, found.hidden_rewards, chosen, files.layout.name
     )
     plots.save(picture, directory / PICTURE)
+
+
+def make(
+    directory: Path,
+    sources: Sequence[Path],
+    layout: Layout | None = None,
+    episodes: int = EPISODES,
+) -> PoolFiles:
+    """Write a pool of everybody in some pools and finished runs, and of agent files.
+
+    Equal names get a number. What is known about policies of pools is kept; the others play with
+    themselves, which gives their returns and events.
+    """
+    if (directory / pool.INDEX).exists():
+        raise InputError(f"{directory}: a pool already; give another directory")
+    found: list[tuple[Member, StoredAgent]] = []
+    files: list[Path] = []
+    taken: set[str] = set()
+    for source in sources:
+        if (source / pool.INDEX).exists():
+            policies = pool.read(source, layout)
+            layout = policies.layout
+            for member in policies.members:
+                name = pool.distinct_name(member.name, taken)
+                found.append((replace(member, name=name), policies.read(member)))
+        elif source.is_dir():
+            files += _agents_of_run(source)
+        else:
+            files.append(source if source.is_file() else Path(f"{source}{storage.SUFFIX}"))
+    for path in files:
+        own, _ = storage.read(path)
+        layout = layout or layouts.get(own.layout)
+    if layout is None:
+        raise InputError("nobody for a pool; give pools, runs or agent files")
+    found += _from_files(files, layout, taken, episodes)
+    return pool.write(directory, layout, found)
+
+
+def _agents_of_run(directory: Path) -> list[Path]:
+    found = sorted((directory / runs.AGENTS).glob(f"*{storage.SUFFIX}"))
+    if not found:
+        raise InputError(
+            f"{directory}: neither a pool nor a finished run; give one, or agent files"
+        )
+    return found
+
+
+def _from_files(
+    paths: Sequence[Path], layout: Layout, taken: set[str], episodes: int
+) -> list[tuple[Member, StoredAgent]]:
+    """Trained policies of agent files as members of a pool, with what they do in self-play."""
+    stored = [storage.read(path) for path in paths]
+    agents = []
+    for path, (card, tensors) in zip(paths, stored, strict=True):
+        if card.kind != actor_critic.KIND:
+            raise InputError(
+                f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies"
+            )
+        storage.check_layout(card, layout, path)
+        agents.append(actor_critic.build(card, tensors, layout, path, greedy=False))
+    if not agents:
+        return []
+    matchups = tuple(Matchup(number, number, episodes) for number in range(len(agents)))
+    totals = jax.device_get(play_episodes(layout, tuple(agents), matchups, jax.random.key(0)))
+    members = []
+    for number, (path, (card, tensors)) in enumerate(zip(paths, stored, strict=True)):
+        played = slice(number * episodes, (number + 1) * episodes)
+        counts = totals.events[played].mean(axis=(0, 1))
+        metadata = card.metadata
+        hidden = metadata.get("hidden_reward")
+        described = Member(
+            name=pool.distinct_name(_file_name(path), taken),
+            population=str(metadata.get("population", "file")),
+            run=storage.checksum(card, tensors)[:12],
+            member=int(metadata.get("member", 0)),
+            level="final",
+            task_return=float(totals.score[played].mean()),
+            events={
+                event.label: round(float(counts[event]), _DIGITS)
+                for event in Event
+                if counts[event]
+            },
+            hidden_reward=dict(hidden) if isinstance(hidden, Mapping) else None,
+        )
+        members.append((described, (card, tensors)))
+    return members
+
+
+def _file_name(path: Path) -> str:
+    """A name for the agent of a file; those in runs have only numbers."""
+    in_run = path.parent.name == runs.AGENTS
+    return f"{path.parent.parent.name}-{path.stem}" if in_run else path.stem
 
 
 def read_filter(directory: Path) -> dict[str, Any] | None:

@@ -12,9 +12,17 @@ import numpy as np
 
 from cochef.agents import pool, storage
 from cochef.agents.names import load
-from cochef.evaluation import plots, published, records, tables
+from cochef.evaluation import findings, plots, publication, published, records, tables
 from cochef.evaluation.records import Records
-from cochef.evaluation.report import Block, Heading, Paragraph, Picture, Report, ShellCommand
+from cochef.evaluation.report import (
+    Block,
+    Heading,
+    Lead,
+    Paragraph,
+    Picture,
+    Report,
+    ShellCommand,
+)
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments import pools
 from cochef.experiments.jobs import JobContext, seconds_of
@@ -41,7 +49,7 @@ class WriteReport:
     layout: Layout
     methods: tuple[str, ...]
     kind: str = "report"
-    version: int = 2
+    version: int = 3
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -50,17 +58,19 @@ class WriteReport:
 
     def run(self, context: JobContext) -> None:
         """Write the report, and its scores as JSON."""
-        found = scores(context.inputs, self.methods)
+        found, _ = evaluations(context.inputs, self.methods)
         ships = layouts.ships(self.layout)
         layout = self.layout.name
         if not ships:
-            layout = str(context.directory / LAYOUT)
-            write_whole(Path(layout), layouts.to_toml(self.layout).encode())
-        agents = context.inputs[f"{self.methods[0]}-agents"]
+            layout = str(context.shown(context.directory) / LAYOUT)
+            write_whole(context.directory / LAYOUT, layouts.to_toml(self.layout).encode())
+        agents = context.shown(context.inputs[f"{self.methods[0]}-agents"])
         partner = most_informative_partners(found)[0]
         blocks: list[Block] = [
+            Lead(findings.main_finding(found)),
             _introduction(found),
             score_table(found, self.layout),
+            *self._differences(context, found),
             *(self._next_to_the_paper(found) if ships else ()),
             *self._films(context, found),
             *self._learning(context),
@@ -74,8 +84,23 @@ class WriteReport:
         ]
         title = f"{self.layout.name}: {', '.join(self.methods)}"
         Report(title, blocks).write(context.directory)
-        rows = json.dumps(_score_rows(found), indent=1) + "\n"
+        rows = json.dumps(tables.summary_rows(found), indent=1) + "\n"
         write_whole(context.directory / TABLES, rows.encode())
+
+    def _differences(self, context: JobContext, found: Records) -> Iterator[Block]:
+        """The scores by agent, and how far the first method is ahead of the others."""
+        captions = {
+            "scores": "Mean score with every partner: bars over all agents, points for each.",
+            "differences": f"How far {self.methods[0]} is ahead, with 95% intervals over agents.",
+        }
+        difference = publication.difference_table(found, self.layout.name)
+        if difference:
+            yield difference
+        for name, figure in publication.figures(found, self.layout.name).items():
+            paths = [context.directory / f"{name}.{ending}" for ending in ("png", "pdf")]
+            plots.save(figure, *paths)
+            if name in captions:
+                yield Picture(paths[0].name, captions[name])
 
     def _next_to_the_paper(self, found: Records) -> Iterator[Block]:
         title = f"{self.layout.name}: next to the paper's figures"
@@ -150,11 +175,11 @@ def _inputs_of(inputs: Mapping[str, Path], method: str) -> dict[str, Path]:
 
 def _introduction(found: Records) -> Paragraph:
     agents = len(np.unique(found["agent_seed"]))
+    number = "One agent" if agents == 1 else f"{agents} agents"
     episodes = len(np.unique(found["episode"]))
-    error = "standard deviation over the agents" if agents > 1 else "standard error of the mean"
     return Paragraph(
-        f"{agents} agents a method, every pair and seat {episodes} episodes, both sides sampling "
-        f"their actions. ± is the {error}; bold is within 5 of the best of a row."
+        f"{number} a method, every pair and seat {episodes} episodes, both sides sampling "
+        "their actions."
     )
 
 
@@ -179,10 +204,11 @@ def _times(inputs: Mapping[str, Path]) -> ResultTable:
     return ResultTable("Where the time went: seconds of each job", ("job", "seconds"), tuple(rows))
 
 
-def scores(inputs: Mapping[str, Path], methods: Sequence[str]) -> Records:
-    """The evaluation records of all methods."""
-    parts = [records.read(inputs[f"{method}-evaluation"])[0] for method in methods]
-    return records.joined(parts)
+def evaluations(
+    inputs: Mapping[str, Path], methods: Sequence[str]
+) -> tuple[Records, dict[str, Any]]:
+    """The evaluation records of all methods, and the first manifest."""
+    return records.read_all([inputs[f"{method}-evaluation"] for method in methods])
 
 
 def score_table(found: Records, layout: Layout) -> ResultTable:
@@ -231,14 +257,3 @@ def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
         for moment in moments
     )
     render.save_gif(pictures, path)
-
-
-def _score_rows(found: Records) -> list[dict[str, Any]]:
-    """A row per agent, partner and seat (None: both), as JSON."""
-    rows = []
-    for agent, partner, part in found.pairs():
-        for seat in (None, 0, 1):
-            own = part if seat is None else part.where(part["seat"] == seat)
-            summary = own.summary()
-            rows.append({"agent": agent, "partner": partner, "seat": seat, **vars(summary)})
-    return rows

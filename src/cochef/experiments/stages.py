@@ -11,7 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from cochef.agents import pool
+from cochef.agents import pool, storage
+from cochef.agents.agent import Agent
 from cochef.agents.names import checksums
 from cochef.agents.network_config import NetworkConfig
 from cochef.agents.networks import Network
@@ -24,6 +25,7 @@ from cochef.experiments.presets import SecondStage
 from cochef.kitchen.layout import Layout
 from cochef.learning import runs
 from cochef.learning.config import TrainingConfig
+from cochef.learning.further import OriginFiles, read_origin
 from cochef.learning.partner_sampling import (
     PartnerIdentity,
     PartnerPool,
@@ -43,8 +45,24 @@ _INHERITED = ("observation", "channels", "hidden", "layer_norm")  # what network
 
 
 @dataclass(frozen=True)
+class PreparedTraining:
+    """A trainer with all its inputs, and the resolved configuration of its run."""
+
+    trainer: Trainer
+    run_config: Mapping[str, Any]
+
+    def train(self, context: JobContext) -> None:
+        """Train in the job's directory, or resume training there."""
+        directory, writers = context.directory, context.writers
+        runs.train(self.trainer, directory, self.run_config, writers, log=context.log)
+
+
+@dataclass(frozen=True)
 class TrainPopulation:
-    """The first stage: train a population; input, perhaps: `parents`, whom it begins as."""
+    """The first stage: train a population.
+
+    Inputs, perhaps: `parents`, whom it begins as, or `from`, a file or run that is trained further.
+    """
 
     spec: PopulationSpec
     layout: Layout
@@ -54,7 +72,7 @@ class TrainPopulation:
     seed: int
     options: Options = field(default_factory=dict)
     kind: str = "population"
-    version: int = 3
+    version: int = 4
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
@@ -96,11 +114,42 @@ class TrainPopulation:
             }
         return as_json(config)
 
+    @property
+    def members_meet(self) -> bool:
+        """Whether members learn from each other, so that the population cannot be split."""
+        return self.spec.algorithm.members_meet
+
+    def prepare(self, context: JobContext) -> PreparedTraining:
+        """The trainer, with the policies that it begins as."""
+        parents, source = _parents(context, self.layout, self.training.network, self.members)
+        trainer, origin = _further(self.trainer_from(parents), context, self.layout)
+        if origin is not None:
+            self._check_hidden_rewards(origin)
+            source |= {"from": origin.source}
+        return PreparedTraining(trainer, {**self.config, **source})
+
     def run(self, context: JobContext) -> None:
         """Train, or resume training."""
-        parents, source = _parents(context, self.layout, self.training.network, self.members)
-        title = f"{self.layout.name}: {self.spec.name}"
-        _train(self.trainer_from(parents), {**self.config, **source}, title, context)
+        self.prepare(context).train(context)
+        self.draw(context)
+
+    def draw(self, context: JobContext) -> None:
+        """Plot the learning curves."""
+        _draw_curves(context.directory, f"{self.layout.name}: {self.spec.name}")
+
+    def further(self, origin: OriginFiles, *, keep_members: bool = False) -> "TrainPopulation":
+        """The training of a population that goes on: with its networks, and all of its members."""
+        training = replace(self.training.settled(), network=origin.network)
+        keep = keep_members or not origin.is_run
+        members = self.members if keep else origin.members
+        return replace(self, training=training, members=members)
+
+    def _check_hidden_rewards(self, origin: OriginFiles) -> None:
+        if origin.hidden_rewards != self.config.get("hidden_rewards"):
+            raise InputError(
+                f"{origin.path}: its members have other hidden rewards; "
+                "give its method, seed and number of members"
+            )
 
 
 @dataclass(frozen=True)
@@ -142,13 +191,17 @@ class BuildPool:
 class TrainAgents:
     """The second stage: train agents that adapt to a pool.
 
-    Inputs: `pool`, and perhaps `parents`, whose policies the agents begin as.
+    Inputs: `pool`, and perhaps `parents`, whose policies the agents begin as, or `from`, a file or
+    run whose agents are trained further.
     """
 
     layout: Layout
     stage: SecondStage
     rewards: RewardConfig
     seed: int
+    method: str = ""  # whose agents they are, for their cards; follows from the pool
+    own: Mapping[str, Agent] = field(default_factory=dict)
+    """Own agents that join the pool, by name; they are in no file."""
     kind: str = "agents"
     version: int = 4
 
@@ -184,8 +237,9 @@ class TrainAgents:
 
     def trainer(self, files: PoolFiles, parents: Network | None = None) -> Trainer:
         """The agents, ready to learn with a pool; they may begin as some policies, [agents]."""
+        agents = [*files.agents(), *self.own.values()]
         partner_pool = PartnerPool(
-            group_agents(files.agents(), self.stage.training.network.observation),
+            group_agents(agents, self.stage.training.network.observation),
             Sampling(self.stage.sampling),
             PartnerIdentity(self.stage.identity),
         )
@@ -199,6 +253,17 @@ class TrainAgents:
             parents,
         )
 
+    def lasting(self, total_steps: int) -> "TrainAgents":
+        """The same over another number of steps."""
+        training = self.stage.training.lasting(total_steps)
+        return replace(self, stage=replace(self.stage, training=training))
+
+    def further(self, origin: OriginFiles) -> "TrainAgents":
+        """The training of agents that go on: with their networks, and all of them."""
+        training = replace(self.stage.training.settled(), network=origin.network)
+        agents = origin.members if origin.is_run else self.stage.agents
+        return replace(self, stage=replace(self.stage, training=training, agents=agents))
+
     def training_with(self, partners: int) -> TrainingConfig:
         """The training settings with a pool of this size.
 
@@ -210,13 +275,25 @@ class TrainAgents:
             return training
         return replace(training, kitchens=-(-training.kitchens // partners) * partners)
 
-    def run(self, context: JobContext) -> None:
-        """Train, or resume training; also plot the returns with every partner."""
+    @property
+    def members(self) -> int:
+        """How many agents there are."""
+        return self.stage.agents
+
+    @property
+    def members_meet(self) -> bool:
+        """No agent learns from another one."""
+        return False
+
+    def prepare(self, context: JobContext) -> PreparedTraining:
+        """The trainer, with its pool and the policies that the agents begin as."""
         files = pool.read(context.inputs["pool"], self.layout)
         network = self.stage.training.network
         parents, source = _parents(context, self.layout, network, self.stage.agents)
-        trainer = self.trainer(files, parents)
-        names = [member.name for member in files.members]
+        trainer, origin = _further(self.trainer(files, parents), context, self.layout)
+        if origin is not None:
+            source |= {"from": origin.source}
+        names = [*(member.name for member in files.members), *self.own]
         index = (files.directory / pool.INDEX).read_bytes()
         run_config = {
             **self.config,
@@ -225,8 +302,20 @@ class TrainAgents:
             "pool_sha256": hashlib.sha256(index).hexdigest(),
             **source,
         }
+        return PreparedTraining(trainer, run_config)
+
+    def run(self, context: JobContext) -> None:
+        """Train, or resume training."""
+        self.prepare(context).train(context)
+        self.draw(context)
+
+    def draw(self, context: JobContext) -> None:
+        """Sign the agents, and plot the learning curves and the returns with every partner."""
+        names = runs.read_config(context.directory)["pool"]
         title = f"{self.layout.name}: agents with a pool of {len(names)}"
-        _train(trainer, run_config, title, context)
+        if self.method:
+            _sign(context.directory, self.method)
+        _draw_curves(context.directory, title)
         picture = context.directory / PARTNERS
         if not picture.exists():
             metrics = read_metrics(context.directory)
@@ -244,7 +333,7 @@ class EvaluateAgents:
     episodes: int
     seed: int
     kind: str = "evaluation"
-    version: int = 2
+    version: int = 3
 
     def __post_init__(self) -> None:
         """Refuse to evaluate nobody."""
@@ -267,46 +356,68 @@ class EvaluateAgents:
         """Play, and record every episode."""
         directory = context.inputs["agents"]
         agents = [
-            crossplay.Player(self.method, str(agent_path(directory, number)), number)
+            crossplay.Player(self.method, str(agent_path(directory, number)), number, self.seed)
             for number in range(self.agents)
         ]
         partners = crossplay.players(crossplay.unseen_partners(self.layout))
         found = crossplay.evaluate(
             self.layout, agents, partners, episodes=self.episodes, seed=self.seed
         )
-        # The manifest names agents by method and number, wherever the run's directory was.
-        named = [replace(player, name=f"{self.method}/{player.seed:02}") for player in agents]
         manifest = crossplay.manifest(
-            self.layout, named, partners, self.episodes, self.seed, greedy=False
+            self.layout, agents, partners, self.episodes, self.seed, greedy=False
         )
+        # The manifest names agents by method and number, wherever the run's directory was.
+        for player in manifest["agents"]:
+            player["name"] = f"{self.method}/{player['seed']:02}"
         records.write(context.directory, found, manifest)
 
 
 def _parents(
     context: JobContext, layout: Layout, network: NetworkConfig, number: int
-) -> tuple[Network | None, dict[str, str]]:
+) -> tuple[Network | None, dict[str, Any]]:
     """The policies that learners begin as, [number], and the run that they are from."""
     if "parents" not in context.inputs:
         return None, {}
     files = pools.PopulationFiles(context.inputs["parents"], layout)
-    built = runs.read_config(files.directory)["training"]["network"]
-    wanted = as_json(asdict(network))
-    if built["recurrent"] or any(built[name] != wanted[name] for name in _INHERITED):
-        raise InputError(
-            f"{files.directory}: nobody can begin as its policies; "
-            f"they must be feed-forward, with the same {', '.join(_INHERITED)}"
-        )
+    check_parents(files.directory, network)
     return files.parents(number), {"parents": files.source}
 
 
-def _train(
-    trainer: Trainer, run_config: Mapping[str, Any], title: str, context: JobContext
-) -> None:
-    """Train in the job's directory, and plot the learning curves."""
-    runs.train(trainer, context.directory, run_config, context.writers, log=context.log)
-    picture = context.directory / CURVES
+def check_parents(directory: Path, network: NetworkConfig) -> None:
+    """Refuse a population whose policies a network of this config cannot begin as."""
+    built = runs.read_config(directory)["training"]["network"]
+    wanted = as_json(asdict(network))
+    if built["recurrent"] or any(built[name] != wanted[name] for name in _INHERITED):
+        raise InputError(
+            f"{directory}: nobody can begin as its policies; "
+            f"they must be feed-forward, with the same {', '.join(_INHERITED)}"
+        )
+
+
+def _further(
+    trainer: Trainer, context: JobContext, layout: Layout
+) -> tuple[Trainer, OriginFiles | None]:
+    """The trainer with learners of the input `from`, if there is one."""
+    if "from" not in context.inputs:
+        return trainer, None
+    origin = read_origin(context.inputs["from"], layout)
+    return replace(trainer, origin=origin.origin(trainer, context.log)), origin
+
+
+def _draw_curves(directory: Path, title: str) -> None:
+    """Plot the learning curves of the run in a directory."""
+    picture = directory / CURVES
     if not picture.exists():
-        plots.save(plots.learning_curves(read_metrics(context.directory), title), picture)
+        plots.save(plots.learning_curves(read_metrics(directory), title), picture)
+
+
+def _sign(directory: Path, method: str) -> None:
+    """Write into the cards of a run's agents which method made them."""
+    for path in sorted((directory / runs.AGENTS).glob(f"*{storage.SUFFIX}")):
+        card, tensors = storage.read(path)
+        if card.metadata.get("method") != method:
+            signed = replace(card, metadata={**card.metadata, "method": method})
+            storage.save(path, signed, tensors)
 
 
 def as_json(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from cochef.human.frames import columns
 from cochef.human.games import HumanGame, Split, replay
 from cochef.kitchen import layouts, recipes
 from cochef.kitchen.constants import Action, Direction, Tile
-from cochef.kitchen.episodes import Difference
+from cochef.kitchen.episodes import ReplayDifference
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.text import each_to_json, from_json
 from cochef.kitchen.trajectories import Trajectory
@@ -53,7 +53,7 @@ class ReplayCheck:
     game: HumanGame
     exact: int  # steps whose reward and state afterwards are the recorded ones
     replayed_score: int
-    first_difference: Difference | None
+    first_difference: ReplayDifference | None
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _check(record: _Record, trajectory: Trajectory) -> ReplayCheck:
         theirs = {**record.states[step], "t": step + 1, "reward": int(record.rewards[step])}
         exact += ours == theirs
         if ours != theirs and first is None:
-            first = Difference(step, "state and reward", theirs, ours)
+            first = ReplayDifference(step, "state and reward", theirs, ours)
     return ReplayCheck(game, exact, int(rewards.sum()), first)
 
 

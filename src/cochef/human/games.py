@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int8
 
 from cochef.errors import InputError
+from cochef.files import write_whole
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.layout import Layout
@@ -112,8 +114,9 @@ def write(path: Path, chosen: Sequence[HumanGame]) -> None:
         "end": np.cumsum([len(game.actions) for game in chosen], dtype=np.int32),
         "actions": np.concatenate([game.actions for game in chosen]),
     }
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **table)
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **table)
+    write_whole(path, content.getvalue())
 
 
 def read(path: Path) -> tuple[HumanGame, ...]:

@@ -52,7 +52,7 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReplayDifference:
     """Where a replay first differs from the record: the step, which part of it, and both values."""
 
     step: int
@@ -90,7 +90,7 @@ def write_line(layout: Layout, trajectory: Trajectory, **extra: object) -> str:
     return json.dumps(record, separators=(",", ":"))
 
 
-def first_difference(episode: Episode) -> Difference | None:
+def first_difference(episode: Episode) -> ReplayDifference | None:
     """Play the recorded actions again; the first difference to the record, or None."""
     (trajectory,) = replay(episode.layout, [RecordedActions(episode.actions, episode.start)])
     played = _steps_json(episode.layout, trajectory)
@@ -102,10 +102,10 @@ def first_difference(episode: Episode) -> Difference | None:
                 theirs = [_only_known(chef, episode) for chef in theirs]
                 ours = [_only_known(chef, episode) for chef in ours]
             if theirs != ours:
-                return Difference(time, part, theirs, ours)
+                return ReplayDifference(time, part, theirs, ours)
     score = float(trajectory.score)
     if score != episode.score:
-        return Difference(len(episode.steps), "score", episode.score, score)
+        return ReplayDifference(len(episode.steps), "score", episode.score, score)
     return None
 
 

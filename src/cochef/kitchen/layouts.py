@@ -19,14 +19,15 @@ A layout is a TOML file:
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from cochef.errors import InputError, shown
 from cochef.files import read_limited
+from cochef.kitchen import shipped_layouts
 from cochef.kitchen.constants import POT_CAPACITY, Cooking, Tile
 from cochef.kitchen.layout import DEFAULT_HORIZON, Contents, Layout, Order, Position
+from cochef.kitchen.shipped_layouts import PAPER_LAYOUTS, names
 from cochef.validation import whole_number
 
 MAX_SIDE = 20
@@ -35,13 +36,18 @@ MAX_TIME = 200
 MAX_HORIZON = 10_000
 MAX_FILE_BYTES = 64 * 1024
 
-PAPER_LAYOUTS = (
-    "asymmetric_advantages",
-    "coordination_ring",
-    "counter_circuit",
-    "distant_tomato",
-    "many_orders",
-)
+__all__ = [
+    "PAPER_LAYOUTS",
+    "LayoutError",
+    "description",
+    "get",
+    "is_shipped",
+    "names",
+    "parse",
+    "read",
+    "ships",
+    "to_toml",
+]
 
 _KEYS = ("cooking", "description", "grid", "horizon", "orders")
 _DISPENSERS = (Tile.ONION_DISPENSER, Tile.TOMATO_DISPENSER)
@@ -59,23 +65,13 @@ class LayoutError(InputError):
     """A layout that cannot be played: says what is wrong, where, and what to do about it."""
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The layouts that ship with the package: the paper's five, then the others by name."""
-    files = [path.name for path in _shipped_files().iterdir()]
-    found = {name.removesuffix(".toml") for name in files if name.endswith(".toml")}
-    return (*PAPER_LAYOUTS, *sorted(found - set(PAPER_LAYOUTS)))
-
-
 def get(name: str) -> Layout:
     """The shipped layout of this name, or the one in the file at this path."""
     if name in names():
         return _shipped_layout(name)
     if name.endswith(".toml"):
         return read(Path(name))
-    raise LayoutError(
-        f"unknown layout {name!r}; known: {', '.join(names())}, or the path of a .toml file"
-    )
+    raise LayoutError(shipped_layouts.unknown(name))
 
 
 @cache
@@ -84,7 +80,7 @@ def _shipped_layout(name: str) -> Layout:
 
 
 def _shipped_text(name: str) -> str:
-    return (_shipped_files() / f"{name}.toml").read_text("utf-8")
+    return (shipped_layouts.files() / f"{name}.toml").read_text("utf-8")
 
 
 def is_shipped(layout: Layout, name: str) -> bool:
@@ -145,13 +141,18 @@ def read(path: Path) -> Layout:
 def parse(text: str, name: str, source: str | None = None) -> Layout:
     """The layout in a text, checked; errors begin with `source`."""
     try:
-        return _checked(_toml(text), name)
+        table = _toml(text)
+    except LayoutError as error:
+        raise LayoutError(f"{source or name}: {error}") from None
+    return build(table, name, source)
+
+
+def build(table: Mapping[str, Any], name: str, source: str | None = None) -> Layout:
+    """The layout that the settings of a layout file say, checked; errors begin with `source`."""
+    try:
+        return _checked(table, name)
     except InputError as error:
         raise LayoutError(f"{source or name}: {error}") from None
-
-
-def _shipped_files() -> Any:  # noqa: ANN401  (importlib's Traversable)
-    return resources.files("cochef.kitchen") / "layout_files"
 
 
 def _toml(text: str) -> Mapping[str, Any]:

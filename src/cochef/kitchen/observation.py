@@ -91,6 +91,20 @@ def compact_peaks(layout: Layout) -> np.ndarray:
     )
 
 
+def grid_peaks(layout: Layout) -> np.ndarray:
+    """The largest number that each plane of the grid takes."""
+    peaks = np.ones(PLANES, np.int64)
+    counts = (
+        Plane.ONIONS_IN_UNLIT_POT,
+        Plane.TOMATOES_IN_UNLIT_POT,
+        Plane.ONIONS_IN_SOUP,
+        Plane.TOMATOES_IN_SOUP,
+    )
+    peaks[list(counts)] = POT_CAPACITY
+    peaks[Plane.TIME_LEFT] = cooking_times(layout).max()
+    return peaks
+
+
 def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:
     """A vector per seat from which `decode` gives the whole state back.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import jax
 from PIL import Image, ImageDraw
 
 from cochef.errors import InputError
+from cochef.files import claim_file, replaced_when_done, write_whole
 from cochef.kitchen import recipes, sprites
 from cochef.kitchen.canvas import font
 from cochef.kitchen.constants import SEATS, Action, Direction, Tile
@@ -323,15 +325,16 @@ def _paste(picture: Image.Image, sprite: Image.Image, middle: Position) -> None:
 
 def save_png(picture: Image.Image, path: Path) -> None:
     """Write one picture."""
-    with _claimed(path).open("wb") as file:
-        picture.save(file, "PNG", optimize=True)
+    content = BytesIO()
+    picture.save(content, "PNG", optimize=True)
+    write_whole(path, content.getvalue())
 
 
 def save_gif(
     pictures: Iterable[Image.Image], path: Path, *, steps_per_second: float | int = STEPS_PER_SECOND
 ) -> None:
     """Write pictures as an endless animation, a frame each (equal neighbours become one)."""
-    _claimed(path)
+    claim_file(path)
     first, others = _opened(pictures)
     # One palette for all frames, so that they differ only where something happened.
     palette = _palette(first)
@@ -339,8 +342,9 @@ def save_gif(
         picture.quantize(palette=palette, dither=Image.Dither.NONE)
         for picture in chain([first], others)
     )
+    content = BytesIO()
     next(frames).save(
-        path,
+        content,
         "GIF",
         save_all=True,
         append_images=frames,
@@ -349,6 +353,7 @@ def save_gif(
         duration=max(round(1000 / steps_per_second), 20),  # many viewers slow down what is faster
         loop=0,
     )
+    write_whole(path, content.getvalue())
 
 
 def _palette(picture: Image.Image) -> Image.Image:
@@ -367,20 +372,26 @@ def save_mp4(
 ) -> None:
     """Write pictures as a film, one frame each."""
     # Not imageio_ffmpeg.write_frames: it forks, which a process with JAX in it must not do.
-    _claimed(path)
+    claim_file(path)
     first, others = _opened(pictures)
     size = f"{first.width}x{first.height}"
     read = f"-f rawvideo -pix_fmt rgb24 -s {size} -r {steps_per_second} -i -"
     even = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # yuv420p takes only even sizes
-    write = f"-c:v libx264 -crf 20 -vf {even} -pix_fmt yuv420p -movflags +faststart"
+    write = f"-c:v libx264 -crf 20 -vf {even} -pix_fmt yuv420p -movflags +faststart -f mp4"
     quiet = "-y -loglevel error"
     options = f"{quiet} {read} {write}".split()
     command = [imageio_ffmpeg.get_ffmpeg_exe(), *options]
+    with replaced_when_done(path) as partial:
+        _film([*command, str(partial.resolve())], chain([first], others), path)
+
+
+def _film(command: Sequence[str], pictures: Iterable[Image.Image], path: Path) -> None:
+    """Let ffmpeg make a film of pictures."""
     pipe = subprocess.PIPE
-    with subprocess.Popen([*command, str(path.resolve())], stdin=pipe, stderr=pipe) as ffmpeg:
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe) as ffmpeg:
         assert ffmpeg.stdin is not None
         with suppress(BrokenPipeError):  # ffmpeg has given up, and says why below
-            for picture in chain([first], others):
+            for picture in pictures:
                 ffmpeg.stdin.write(picture.tobytes())
         _, complaint = ffmpeg.communicate()
     if ffmpeg.returncode:
@@ -394,15 +405,3 @@ def _opened(pictures: Iterable[Image.Image]) -> tuple[Image.Image, Iterator[Imag
     for first in others:
         return first, others
     raise InputError("no pictures to write; at least one is needed")
-
-
-def _claimed(path: Path) -> Path:
-    """The path, made writable; tried before any work goes into a picture."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}); give a file in a folder of yours"
-        ) from error
-    return path

@@ -18,7 +18,7 @@ from cochef.kitchen.dynamics import Outcome, step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.metrics import TOTALS, Measured, Metric
 from cochef.kitchen.state import State, start
-from cochef.kitchen.stepping import Transition, over_kitchens, repeat_kitchens, scan_kitchens
+from cochef.kitchen.stepping import KitchenLoop, Transition, over_kitchens, repeat_kitchens
 from cochef.kitchen.trajectories import Trajectory
 
 _STEPS = 128  # lengths are rounded up to a multiple of this
@@ -133,7 +133,6 @@ def _play(
     ) -> tuple[Int[Array, "2 kitchens"], tuple[()], Int[Array, ""]]:
         return actions[number], players, number
 
-    (_, _, folded), kept = scan_kitchens(
-        partial(step, layout), choose, fold, (starts, (), begin), len(actions)
-    )
+    loop = KitchenLoop(partial(step, layout), choose, fold)
+    (_, _, folded), kept = loop.scan((starts, (), begin), len(actions))
     return folded, kept

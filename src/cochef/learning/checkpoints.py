@@ -4,6 +4,7 @@ All random numbers follow from seed, member and iteration, so a run that resumes
 ends exactly as if it had never been interrupted, wherever the checkpoint was.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,32 @@ def restore(directory: Path, trainer: Trainer, most: int, log: Log) -> tuple[Tra
         except InputError as error:
             log(f"{error}: skipping this checkpoint")
     return trainer.begin(), 0
+
+
+def read_newest(directory: Path, layout: Layout) -> dict[str, np.ndarray]:
+    """All arrays of the newest checkpoint, by name."""
+    for path in _newest_first(directory):
+        card, tensors = storage.read(path)
+        storage.check_layout(card, layout, path)
+        return tensors
+    raise InputError(f"{directory}: no checkpoint; give the directory of a run that was trained")
+
+
+def learner_part(
+    tensors: Mapping[str, np.ndarray],
+    part: str,
+    skeleton: Any,  # noqa: ANN401
+    rows: Any,  # noqa: ANN401
+    path: Path,
+) -> Any:  # noqa: ANN401
+    """A part of a checkpoint's learners, such as the critics: these rows of [members, learners]."""
+    prefix = f"learners.{part}."
+    own = {
+        name.removeprefix(prefix): np.asarray(tensor[rows])
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
+    return storage.fill(skeleton, own, path)
 
 
 def check_finite(tree: Any, iteration: int) -> None:  # noqa: ANN401

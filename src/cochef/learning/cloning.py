@@ -7,7 +7,8 @@ that epoch.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,11 +20,11 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from cochef.agents import cloned, storage
-from cochef.agents.cloned import CloneNetwork
+from cochef.agents.clone_networks import CloneNetwork
 from cochef.human.games import Split, games, replay
 from cochef.kitchen.constants import SEATS
-from cochef.kitchen.features import FEATURES, features
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.state import State
 from cochef.learning.cloning_config import CloningConfig
 from cochef.learning.cloning_report import CloningReport, Predictions, summarise
 from cochef.pytree import pytree
@@ -47,14 +48,32 @@ class Examples:
     folds: Int[Array, " n"]
 
 
-def examples(layout: Layout, split: Split, config: CloningConfig, seed: int) -> Examples:
-    """Both chefs' examples of all games of a layout and split, dealt into folds by stretches."""
+@dataclass(frozen=True)
+class HumanSteps:
+    """What both people of some games observed and did, step by step, one game after the other."""
+
+    features: Float[Array, "steps seats features"]
+    actions: Int[np.ndarray, "steps seats"]
+    lengths: tuple[int, ...]  # of the games
+
+
+def human_steps(
+    layout: Layout, split: Split, observe: Callable[[Layout, State], Array]
+) -> HumanSteps:
+    """The steps of all games of a layout and split, as `observe` shows their states."""
     trajectories = replay(games(layout.name, split))
     actions = np.concatenate([trajectory.actions for trajectory in trajectories])
     states = [jax.tree.map(_without_last, trajectory.states) for trajectory in trajectories]
     all_states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *states)
-    observed = jax.jit(jax.vmap(partial(features, layout)))(all_states)
-    stretches = _stretches([len(trajectory.actions) for trajectory in trajectories], config.stretch)
+    observed = jax.jit(jax.vmap(partial(observe, layout)))(all_states)
+    lengths = tuple(len(trajectory.actions) for trajectory in trajectories)
+    return HumanSteps(observed, actions, lengths)
+
+
+def examples(layout: Layout, split: Split, config: CloningConfig, seed: int) -> Examples:
+    """Both chefs' examples of all games of a layout and split, dealt into folds by stretches."""
+    steps = human_steps(layout, split, CloneNetwork.observe)
+    stretches = _stretches(steps.lengths, config.stretch)
     order = np.random.default_rng(seed).permutation(stretches[-1] + 1)
     padding = -len(stretches) % _PAD
 
@@ -62,11 +81,16 @@ def examples(layout: Layout, split: Split, config: CloningConfig, seed: int) -> 
         return jnp.asarray(np.pad(column.astype(np.int32), (0, padding), constant_values=-1))
 
     return Examples(
-        features=jnp.pad(observed.reshape(-1, FEATURES), ((0, padding), (0, 0))),
-        actions=pad(actions.reshape(-1)),
+        features=jnp.pad(by_example(steps.features), ((0, padding), (0, 0))),
+        actions=pad(steps.actions.reshape(-1)),
         stretches=pad(stretches),
         folds=pad(order[stretches] % config.folds),
     )
+
+
+def by_example(features: Float[Array, "steps seats features"]) -> Float[Array, "n features"]:
+    """Features by example: both people's of a step, one after the other."""
+    return features.reshape(-1, features.shape[-1])
 
 
 def _without_last(leaf: np.ndarray) -> np.ndarray:

@@ -1,15 +1,48 @@
 """Settings of behaviour cloning; can be read without loading JAX."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from cochef.agents.network_config import check_hidden
 from cochef.errors import InputError, shown
 from cochef.validation import whole_number
 
 
+class CloningRecipe(StrEnum):
+    """How people are cloned."""
+
+    REGULARISED = "regularised"
+    """96 features, dropout, decay and averaging, the epoch that predicts people best."""
+    CARROLL_2019 = "2019"
+    """As Carroll et al. did: 62 features, nothing against overfitting, the last epoch."""
+
+
+# Epochs of training in 2019, layout by layout.
+EPOCHS_2019 = {
+    "asymmetric_advantages": 120,
+    "coordination_ring": 120,
+    "counter_circuit": 110,
+    "cramped_room": 100,
+    "forced_coordination": 90,
+}
+
+
+@dataclass(frozen=True)
+class Cloning2019Config:
+    """The settings of 2019, but for the epochs, which differ from layout to layout."""
+
+    hidden: tuple[int, ...] = (64, 64)
+    learning_rate: float = 1e-3
+    batch: int = 64
+    learned: float = 0.85
+    """Share of the steps that are learned from; the others only measure."""
+    seeds: int = 5
+    """Networks, trained from this many seeds; all of them are kept."""
+
+
 @dataclass(frozen=True)
 class CloningConfig:
-    """How people are cloned."""
+    """How people are cloned with the recipe `regularised`."""
 
     hidden: tuple[int, ...] = (64, 64)
     """Sizes of the network's hidden layers."""

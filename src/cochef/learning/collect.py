@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt8
 
 from cochef.agents.networks import Network
 from cochef.kitchen.constants import SEATS
-from cochef.kitchen.stepping import EnvState, Transition, over_kitchens, scan_kitchens
+from cochef.kitchen.stepping import EnvState, KitchenLoop, Transition, over_kitchens
 from cochef.learning import axes, partner_sampling
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import Environment
@@ -133,6 +133,20 @@ class Collector:
         keys: Key[Array, " members"],
     ) -> tuple[Kitchens, Rollout]:
         """Step all kitchens; `actors` are [members, learners], `copies` of them [members]."""
+        loop = self.loop(actors, copies, event_weights, task_weights, keys)
+        begin = (axes.to_stepping(kitchens.states), kitchens.players, ())
+        (states, players, _), records = loop.scan(begin, self.config.rollout_steps)
+        return self.finish(states, players, records)
+
+    def loop(
+        self,
+        actors: Network,
+        copies: Network | None,
+        event_weights: Float[Array, "members roles events"],
+        task_weights: Float[Array, "members roles"],
+        keys: Key[Array, " members"],
+    ) -> KitchenLoop:
+        """How the kitchens are stepped; what is kept of a step goes to `finish`."""
         # Kitchens with random starts are trained on, but not reported.
         counted = jnp.arange(self.config.kitchens) >= self.config.random_start_kitchens
 
@@ -157,12 +171,14 @@ class Collector:
         ) -> tuple[EnvState, Players]:
             return self._reset_ended(transition, players, counted, _step_keys(keys, number))
 
-        begin = (axes.to_stepping(kitchens.states), kitchens.players, ())
-        (states, players, _), records = scan_kitchens(
-            self.environment.step, choose, fold, begin, self.config.rollout_steps, reset
-        )
+        return KitchenLoop(self.environment.step, choose, fold, reset)
+
+    def finish(
+        self, states: EnvState, players: Players, records: "_StepRecord"
+    ) -> tuple[Kitchens, Rollout]:
+        """The kitchens after the last step, and the rollout; `records` are of all steps."""
         rollout = self._rollout(records, states, players)
-        return Kitchens(axes.from_stepping(states, keys.shape[0]), players), rollout
+        return Kitchens(axes.from_stepping(states, players.clock.shape[0]), players), rollout
 
     def _choose(
         self,

@@ -64,6 +64,11 @@ class TrainingConfig:
     """Decay of the running mean and variance that normalise values."""
     shaping: Schedule = Schedule(1.0, 0.0, 1_000_000)
     """The weight of the shaped reward."""
+    restart_at: float = 0.0
+    """Share of training after which members that earn nothing begin anew, once; 0 for never.
+
+    It concerns members with the task reward alone, whose last rollout had none of it.
+    """
     snapshots: int = 20
     """How many snapshots of the actors are saved, from the first update to the last."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -82,6 +87,10 @@ class TrainingConfig:
         if not 0 <= self.random_starts < 1:
             raise InputError(
                 f"random_starts is {shown(self.random_starts)}; it takes a share from 0 to below 1"
+            )
+        if not 0 <= self.restart_at < 1:
+            raise InputError(
+                f"restart_at is {shown(self.restart_at)}; it takes a share from 0 to below 1"
             )
         self._check_chunks()
 
@@ -114,6 +123,11 @@ class TrainingConfig:
         return int(self.random_starts * self.kitchens)
 
     @property
+    def restart_iteration(self) -> int:
+        """The iteration after which members that earn nothing begin anew; 0 for never."""
+        return round(self.restart_at * self.iterations)
+
+    @property
     def steps_per_iteration(self) -> int:
         """Environment steps of one policy between two updates."""
         return self.kitchens * self.rollout_steps
@@ -134,6 +148,18 @@ class TrainingConfig:
             if isinstance(schedule, Schedule)
         }
         return replace(self, total_steps=total_steps, **stretched)
+
+    def settled(self) -> "TrainingConfig":
+        """These settings for learners that are trained further.
+
+        All schedules are at their end, and nobody begins anew.
+        """
+        ended = {
+            name: Schedule(schedule.end, schedule.end, 1)
+            for name, schedule in vars(self).items()
+            if isinstance(schedule, Schedule)
+        }
+        return replace(self, restart_at=0.0, **ended)
 
     @property
     def snapshot_iterations(self) -> tuple[int, ...]:

@@ -100,8 +100,8 @@ def update(
     batch: Batch,
     joint_loss: JointLoss | None,
     keys: Key[Array, " learners"],
-    entropy_weight: Float[Array, ""],
-    learning_rate: Float[Array, ""],
+    entropy_weight: Float[Array, " learners"],
+    learning_rate: Float[Array, " learners"],
     config: TrainingConfig,
 ) -> tuple[LearnerState, UpdateMetrics]:
     """All learners after some epochs on their batches.
@@ -112,8 +112,8 @@ def update(
     def total_loss(
         networks: tuple[Network, Network | ValueHead], minibatch: Batch, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], _LossParts]:
-        loss = partial(_loss, entropy_weight=entropy_weight, config=config)
-        losses, parts = jax.vmap(loss)(*networks, minibatch)
+        loss = jax.vmap(partial(_loss, config=config))
+        losses, parts = loss(*networks, minibatch, entropy_weight)
         joint = joint_loss(networks[0], key) if joint_loss else 0.0
         # A learner's parameters are in no other's loss, so the sum gives each its own gradient.
         return losses.sum() + joint, parts
@@ -126,12 +126,12 @@ def update(
         minibatch = batch if config.minibatches == 1 else jax.vmap(_take)(batch, chosen)
         networks = (learners.actor, learners.critic)
         grads, parts = jax.grad(total_loss, has_aux=True)(networks, minibatch, key)
-        apply = jax.vmap(partial(_apply_gradients, learning_rate=learning_rate, config=config))
+        apply = jax.vmap(partial(_apply_gradients, config=config))
         actor, actor_opt_state, actor_norm = apply(
-            grads[0], learners.actor_opt_state, learners.actor
+            grads[0], learners.actor_opt_state, learners.actor, learning_rate
         )
         critic, critic_opt_state, critic_norm = apply(
-            grads[1], learners.critic_opt_state, learners.critic
+            grads[1], learners.critic_opt_state, learners.critic, learning_rate
         )
         learners = replace(
             learners,

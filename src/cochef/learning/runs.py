@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from cochef import interrupts
 from cochef.agents import actor_critic, storage
+from cochef.agents.hosting import AgentError
 from cochef.errors import InputError, shown
 from cochef.files import alone, read_limited, write_whole
 from cochef.kitchen.layout import Layout
@@ -43,6 +45,9 @@ AGENTS = "agents"
 CHECKPOINT_SECONDS = 30.0
 LEARNERS = ("biased", "partner")  # names of a member's learners, where it has two
 
+SHARD = "shard"  # in the configuration of a run of some members: the first, and how many
+BY_LEARNER = "update_by_learner"  # in the metrics of such a run
+
 _DIGITS = 4  # of event counts in the metrics
 
 
@@ -59,10 +64,8 @@ def train(
     `run_config` is the resolved configuration, fit for JSON; its `hidden_rewards`, if any, has the
     weights of each member's hidden reward.
     """
-    if not isinstance(trainer.environment, KitchenEnvironment):
-        raise InputError(f"a run of {shown(trainer.environment)}; runs on disk are of kitchens")
     with _claimed(directory, run_config):
-        run = _Run(trainer, trainer.environment.layout, directory, run_config)
+        run = _Run(trainer, _layout(trainer), directory, run_config)
         before = metrics_lines(directory / METRICS)
         state, iterations = checkpoints.restore(directory / CHECKPOINTS, trainer, len(before), log)
         finished = iterations == trainer.config.iterations
@@ -82,6 +85,79 @@ def train(
             state, recent = run.learn(state, recent, metrics_file, writers, checkpoint_seconds)
         run.save_agents(state, recent)
         return state
+
+
+def join(
+    trainer: Trainer, directory: Path, run_config: Mapping[str, Any], shards: Sequence[Path]
+) -> None:
+    """Write the run of a whole population from the finished runs of its shards, in order.
+
+    The files are those of `train`. The seconds are those of all shards together.
+    """
+    layout = _layout(trainer)
+    config = trainer.config
+    skeleton = jax.eval_shape(trainer.begin)
+    with _claimed(directory, run_config):
+        run = _Run(trainer, layout, directory, run_config)
+        lines = _joined_metrics(shards, config)
+        metrics_file = JsonLinesWriter(directory / METRICS)
+        metrics_file.begin(run_config)
+        for line in lines:
+            metrics_file.write(line)
+        metrics_file.end()
+        for iteration in config.snapshot_iterations:
+            actors = _joined(skeleton.learners.actor, shards, SNAPSHOTS, iteration)
+            recent = lines[:iteration][-snapshots.WINDOW :]
+            snapshots.save(directory / SNAPSHOTS, layout, config, actors, recent)
+        state = _joined(skeleton, shards, CHECKPOINTS, config.iterations)
+        checkpoints.save(directory / CHECKPOINTS, layout, state, config.iterations)
+        run.save_agents(state, lines[-snapshots.WINDOW :])
+
+
+def _layout(trainer: Trainer) -> Layout:
+    if not isinstance(trainer.environment, KitchenEnvironment):
+        raise InputError(f"a run of {shown(trainer.environment)}; runs on disk are of kitchens")
+    return trainer.environment.layout
+
+
+def _joined(skeleton: Any, shards: Sequence[Path], folder: str, iteration: int) -> Any:  # noqa: ANN401
+    """The arrays of all shards in a tree, from the files after some iteration."""
+    paths = [shard / folder / f"{iteration:07}{storage.SUFFIX}" for shard in shards]
+    tensors = [storage.read(path)[1] for path in paths]
+    names = tensors[0]
+    arrays = {name: np.concatenate([found[name] for found in tensors]) for name in names}
+    return storage.fill(skeleton, arrays, paths[0])
+
+
+def _joined_metrics(shards: Sequence[Path], config: TrainingConfig) -> list[dict[str, Any]]:
+    """The metrics of a whole population, a line per iteration."""
+    metrics = [list(map(json.loads, metrics_lines(shard / METRICS))) for shard in shards]
+    for shard, lines in zip(shards, metrics, strict=True):
+        if len(lines) != config.iterations:
+            raise InputError(
+                f"{shard}: metrics of {len(lines)} iterations, not of {config.iterations}; "
+                "delete its directory, and it is trained again"
+            )
+    return [_joined_line(lines) for lines in zip(*metrics, strict=True)]
+
+
+def _joined_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    joined = {name: lines[0][name] for name in ("iteration", "steps")}
+    for name in ("task_return", "objective_return", "events"):
+        joined[name] = [value for line in lines for value in line[name]]
+    by_learner = [line[BY_LEARNER] for line in lines]
+    joined["update"] = {
+        name: _mean([row for table in by_learner for row in table[name]]) for name in by_learner[0]
+    }
+    if "partner_returns" in lines[0]:
+        joined["partner_returns"] = [row for line in lines for row in line["partner_returns"]]
+    joined["seconds"] = round(sum(line["seconds"] for line in lines), 3)
+    return joined
+
+
+def _mean(rows: Any) -> float:  # noqa: ANN401
+    """The mean of what learners have, in the precision in which it was computed."""
+    return float(np.asarray(rows, np.float32).mean())
 
 
 class _AgentPath(NamedTuple):
@@ -113,26 +189,53 @@ class _Run:
         writers: Sequence[MetricsWriter],
         checkpoint_seconds: float,
     ) -> tuple[TrainState, list[dict[str, Any]]]:
-        """Do the iterations after those of `recent`; the final state and the last metrics."""
+        """Do the iterations after those of `recent`; the final state and the last metrics.
+
+        After Ctrl-C it does the iteration to its end, saves, and raises a KeyboardInterrupt.
+        """
         first = 1 + recent[-1]["iteration"] if recent else 1
         seconds_before = recent[-1]["seconds"] if recent else 0.0
         started = saved = time.monotonic()
-        for number in range(first, self.config.iterations + 1):
-            # Iterations count from 1 in files and from 0 in the trainer.
-            state, metrics = self.trainer.iterate(state, number - 1)
-            line = metrics_line(metrics, number, self.config)
-            line["seconds"] = round(seconds_before + time.monotonic() - started, 3)
-            for writer in (metrics_file, *writers):
-                writer.write(line)
-            recent = [*recent, line][-snapshots.WINDOW :]
-            last = number == self.config.iterations
-            due = last or time.monotonic() - saved >= checkpoint_seconds
-            if due:
-                # A checkpoint cannot be used without the metrics of all iterations before it.
-                metrics_file.sync()
-                saved = time.monotonic()
-            self.save(state, recent, checkpoint=due)
+        interruption: interrupts.Deferral | None = None
+        with ExitStack() as stack:
+            for number in range(first, self.config.iterations + 1):
+                # Iterations count from 1 in files and from 0 in the trainer.
+                state, metrics = self._iterate(state, number, recent, metrics_file)
+                by_learner = SHARD in self.run_config
+                line = metrics_line(metrics, number, self.config, by_learner=by_learner)
+                # While the first one is compiled there is nothing to save.
+                interruption = interruption or stack.enter_context(interrupts.deferred())
+                line["seconds"] = round(seconds_before + time.monotonic() - started, 3)
+                for writer in (metrics_file, *writers):
+                    writer.write(line)
+                recent = [*recent, line][-snapshots.WINDOW :]
+                last = number == self.config.iterations
+                leaving = interruption.requested and not last
+                due = last or leaving or time.monotonic() - saved >= checkpoint_seconds
+                if due:
+                    # A checkpoint cannot be used without the metrics of all iterations before it.
+                    metrics_file.sync()
+                    saved = time.monotonic()
+                self.save(state, recent, checkpoint=due)
+                if leaving:
+                    raise KeyboardInterrupt
         return state, recent
+
+    def _iterate(
+        self,
+        state: TrainState,
+        number: int,
+        recent: list[dict[str, Any]],
+        metrics_file: JsonLinesWriter,
+    ) -> tuple[TrainState, IterationMetrics]:
+        """An iteration; if an own agent fails, what was learned before it is saved."""
+        try:
+            return self.trainer.iterate(state, number - 1)
+        except AgentError:
+            if recent:
+                metrics_file.sync()
+                self.save(state, recent, checkpoint=True)
+            raise
 
     def save(
         self, state: TrainState, recent: Sequence[Mapping[str, Any]], *, checkpoint: bool
@@ -180,27 +283,28 @@ class _Run:
 
 
 def metrics_line(
-    metrics: IterationMetrics, iteration: int, config: TrainingConfig
+    metrics: IterationMetrics, iteration: int, config: TrainingConfig, *, by_learner: bool = False
 ) -> dict[str, Any]:
     """The metrics of an iteration for JSON; an error if a member's are not finite.
 
     task_return [members], objective_return (all rewards) [members, roles] and events [members,
     roles, events] are means of an episode; partner_returns [members, partners], if there is a pool,
-    are moving averages; update is averaged over the learners of all members.
+    are moving averages; update is averaged over the learners of all members. A shard also has the
+    update's metrics `by_learner`, for the average over all shards.
     """
     found: IterationMetrics = jax.device_get(metrics)
     checkpoints.check_finite(found, iteration)
-    update = found.update
+    update = {entry.name: getattr(found.update, entry.name) for entry in fields(UpdateMetrics)}
     line = {
         "iteration": iteration,
         "steps": iteration * config.steps_per_iteration,
         "task_return": found.task_return.tolist(),
         "objective_return": found.objective_return.tolist(),
         "events": np.round(found.events.astype(float), _DIGITS).tolist(),
-        "update": {
-            entry.name: float(getattr(update, entry.name).mean()) for entry in fields(UpdateMetrics)
-        },
+        "update": {name: _mean(values) for name, values in update.items()},
     }
+    if by_learner:
+        line[BY_LEARNER] = {name: values.tolist() for name, values in update.items()}
     if found.partner_returns is not None:
         line["partner_returns"] = np.round(found.partner_returns.astype(float), _DIGITS).tolist()
     return line

@@ -8,7 +8,7 @@ its number and the iteration alone.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import jax
@@ -17,12 +17,15 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from cochef.agents import hosting
 from cochef.agents.networks import Network, ValueHead, inherit
 from cochef.errors import InputError
+from cochef.kitchen.stepping import EnvState
 from cochef.learning import axes
-from cochef.learning.collect import Collector, Kitchens, Rollout
+from cochef.learning.collect import Collector, Kitchens, Players, Rollout
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.environments import Environment
+from cochef.learning.environments import Environment, KitchenEnvironment
+from cochef.learning.host_partners import HostPartners
 from cochef.learning.partner_sampling import PartnerPool
 from cochef.learning.ppo import Batch, LearnerState, UpdateMetrics, new_learner, update
 from cochef.learning.returns import ValueNormalizer, estimate_advantages
@@ -61,6 +64,15 @@ class Parents:
     taken: Bool[Array, "members learners"]  # which learners have a parent
 
 
+@pytree
+class Origin:
+    """Learners that are trained further, as they were; without a critic, that one is fresh."""
+
+    actors: Network  # [members, learners]
+    critics: Network | ValueHead | None
+    value_normalizers: ValueNormalizer | None
+
+
 IntrinsicReward = Callable[[Network, Rollout], Float[Array, "time members roles kitchens"]]
 AuxiliaryLoss = Callable[[Network, Rollout, Key[Array, ""]], Float[Array, ""]]
 
@@ -79,6 +91,11 @@ class Algorithm:
     auxiliary_loss: AuxiliaryLoss | None = None
     """Added to PPO's loss in every gradient step."""
 
+    @property
+    def members_meet(self) -> bool:
+        """Whether members learn from each other, so that their population cannot be split."""
+        return bool(self.intrinsic_reward or self.auxiliary_loss)
+
 
 @pytree
 class TrainState:
@@ -89,6 +106,7 @@ class TrainState:
     copies: Network | None  # [members], if a copy plays the second role
     kitchens: Kitchens
     critic_carry: Float[Array, "members learners rows carry"]  # before the next rollout
+    restarted: Bool[Array, " members"]  # who began anew: see `TrainingConfig.restart_at`
 
 
 @pytree
@@ -113,11 +131,13 @@ class Trainer:
     key: Key[Array, ""]
     pool: PartnerPool | None = None
     parents: Parents | None = None
+    first: int = 0
+    """The number of its first member, which is not 0 in a shard of a population."""
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would be computed wrongly."""
-        joint = self.algorithm.intrinsic_reward or self.algorithm.auxiliary_loss
-        if joint and self.config.network.recurrent:
+        if self.algorithm.members_meet and self.config.network.recurrent:
             raise InputError(
                 f"recurrent is {self.config.network.recurrent} in a population whose members meet; "
                 "it takes 0: their policies are compared step by step, without a carry"
@@ -130,32 +150,126 @@ class Trainer:
         """How many members the population has."""
         return self.weights.task.shape[0]
 
+    def shard(self, first: int, count: int) -> "Trainer":
+        """Some of the members, with the random numbers that they have among all."""
+        if self.algorithm.members_meet:
+            raise InputError("a shard of a population whose members meet; it is trained as a whole")
+        own = slice(first, first + count)
+        weights, parents = jax.tree.map(lambda leaf: leaf[own], (self.weights, self.parents))
+        return replace(self, weights=weights, parents=parents, first=self.first + first)
+
     @property
     def mesh(self) -> Mesh:
         """The largest number of devices that divides the members evenly."""
-        devices = jax.devices()
+        # Own agents that are no JAX code are asked for all members at once.
+        devices = jax.devices() if self._host_partners is None else jax.devices()[:1]
         count = max(number for number in range(1, len(devices) + 1) if self.members % number == 0)
         return Mesh(np.array(devices[:count]), (AXIS,))
 
     def begin(self) -> TrainState:
         """The initial training state."""
-        program = _begin_program(
-            self.environment, self.algorithm, self.config, self.members, self.mesh
-        )
-        return program(fast(self.key), self.pool, self.parents)
+        program = _begin_program(self.environment, self.algorithm, self.config, self.mesh)
+        numbers = self.first + jnp.arange(self.members)
+        pool = hosting.answered(self.pool)
+        state = program(fast(self.key), numbers, pool, self.parents)
+        return state if self.origin is None else self._as_origin(state, self.origin)
+
+    def _as_origin(self, state: TrainState, origin: Origin) -> TrainState:
+        """The initial training state with the networks of learners that are trained further."""
+        learners = replace(state.learners, actor=origin.actors)
+        if origin.critics is not None and origin.value_normalizers is not None:
+            learners = replace(
+                learners, critic=origin.critics, value_normalizer=origin.value_normalizers
+            )
+        copies = _first_copies(self.algorithm.roles, origin.actors)
+        sharding = NamedSharding(self.mesh, PartitionSpec(AXIS))
+        return jax.device_put(replace(state, learners=learners, copies=copies), sharding)
+
+    @cached_property
+    def _host_partners(self) -> HostPartners | None:
+        """The partners that are called on the host, if there are any."""
+        if self.pool is None or not hosting.callers(self.pool):
+            return None
+        assert isinstance(self.environment, KitchenEnvironment)
+        rows = self.members * self.config.kitchens
+        return HostPartners(self.environment.layout, self.pool, rows)
 
     def iterate(self, state: TrainState, iteration: int) -> tuple[TrainState, IterationMetrics]:
         """The training state after an iteration; `state` is donated, and cannot be used again."""
+        if self._host_partners is not None:
+            return self._iterate_on_host(self._host_partners, state, iteration)
         program = _iterate_program(self.environment, self.algorithm, self.config, self.mesh)
         return program(state, self.weights, self.pool, fast(self.key), jnp.int32(iteration))
+
+    def _iterate_on_host(
+        self, partners: HostPartners, state: TrainState, iteration: int
+    ) -> tuple[TrainState, IterationMetrics]:
+        """An iteration whose rollout goes step by step; own agents are asked in between."""
+        advance, learn = _host_programs(self.environment, self.algorithm, self.config)
+        pool = hosting.answered(self.pool)
+        arguments = (state, self.weights, pool, fast(self.key), jnp.int32(iteration))
+        states = axes.to_stepping(state.kitchens.states)
+        players = state.kitchens.players
+        records = []
+        for number in range(self.config.rollout_steps):
+            players = replace(players, partner_carry=partners.answer(states, players))
+            states, players, one = advance(*arguments, states, players, jnp.int32(number))
+            records.append(jax.device_get(one))
+        rollout = jax.tree.map(lambda *leaves: np.stack(leaves), *records)
+        return learn(*arguments, states, players, rollout)
+
+
+@lru_cache(maxsize=8)
+def _host_programs(
+    environment: Environment, algorithm: Algorithm, config: TrainingConfig
+) -> tuple[Any, Any]:
+    """A step of a rollout, and the update after all steps."""
+
+    @jax.jit
+    def advance(
+        state: TrainState,
+        weights: RewardWeights,
+        pool: PartnerPool,
+        key: Key[Array, ""],
+        iteration: Int[Array, ""],
+        states: EnvState,
+        players: Players,
+        number: Int[Array, ""],
+    ) -> tuple[EnvState, Players, Any]:
+        collector = Collector(environment, config, algorithm.roles, pool)
+        loop = collector.loop(**_loop_inputs(collector, state, weights, key, iteration))
+        (states, players, _), one = loop.advance((states, players, ()), number)
+        return states, players, one
+
+    @jax.jit
+    def learn(
+        state: TrainState,
+        weights: RewardWeights,
+        pool: PartnerPool,
+        key: Key[Array, ""],
+        iteration: Int[Array, ""],
+        states: EnvState,
+        players: Players,
+        records: Any,  # noqa: ANN401
+    ) -> tuple[TrainState, IterationMetrics]:
+        collector = Collector(environment, config, algorithm.roles, pool)
+        collected = collector.finish(states, players, records)
+        return _iterate(collector, algorithm, state, weights, key, iteration, collected)
+
+    return advance, learn
 
 
 @lru_cache(maxsize=8)
 def _begin_program(
-    environment: Environment, algorithm: Algorithm, config: TrainingConfig, members: int, mesh: Mesh
+    environment: Environment, algorithm: Algorithm, config: TrainingConfig, mesh: Mesh
 ) -> Any:  # noqa: ANN401
-    def begin(key: Key[Array, ""], pool: PartnerPool | None, parents: Parents | None) -> TrainState:
-        state = _begin(environment, algorithm, config, jnp.arange(members), pool, parents, key)
+    def begin(
+        key: Key[Array, ""],
+        members: Int[Array, " members"],
+        pool: PartnerPool | None,
+        parents: Parents | None,
+    ) -> TrainState:
+        state = _begin(environment, algorithm, config, members, pool, parents, key)
 
         # Weakly typed arrays would make the first iteration compile twice.
         def strong(leaf: Array) -> Array:
@@ -223,17 +337,10 @@ def _begin(
     key: Key[Array, ""],
 ) -> TrainState:
     roles = algorithm.roles
-    identities = 0 if pool is None else pool.identities.shape[1]
-
-    def init(key: Key[Array, ""]) -> LearnerState:
-        spec = environment.observation_spec
-        return new_learner(config, spec, environment.actions, key, identities)
-
-    keys = _learner_keys(_member_keys(key, members, 0, _KeyUse.INIT), roles.learners)
-    learners = jax.vmap(jax.vmap(init))(keys)
+    collector = Collector(environment, config, roles, pool)
+    learners = _new_learners(collector, _member_keys(key, members, 0, _KeyUse.INIT))
     if parents is not None:
         learners = _begin_as(learners, parents)
-    collector = Collector(environment, config, roles, pool)
     kitchens = collector.reset(learners.actor, _member_keys(key, members, 0, _KeyUse.RESET))
     rows = roles.trained * config.kitchens // roles.learners
     return TrainState(
@@ -242,7 +349,20 @@ def _begin(
         copies=_first_copies(roles, learners.actor),
         kitchens=kitchens,
         critic_carry=learners.critic.initial_carry(len(members), roles.learners, rows),
+        restarted=jnp.zeros(len(members), bool),
     )
+
+
+def _new_learners(collector: Collector, keys: Key[Array, " members"]) -> LearnerState:
+    """Learners with fresh weights, [members, learners]."""
+    environment = collector.environment
+    identities = 0 if collector.pool is None else collector.pool.identities.shape[1]
+
+    def init(key: Key[Array, ""]) -> LearnerState:
+        spec = environment.observation_spec
+        return new_learner(collector.config, spec, environment.actions, key, identities)
+
+    return jax.vmap(jax.vmap(init))(_learner_keys(keys, collector.roles.learners))
 
 
 def _begin_as(learners: LearnerState, parents: Parents) -> LearnerState:
@@ -266,20 +386,17 @@ def _iterate(
     weights: RewardWeights,
     key: Key[Array, ""],
     iteration: Int[Array, ""],
+    collected: tuple[Kitchens, Rollout] | None = None,
 ) -> tuple[TrainState, IterationMetrics]:
-    """Collect a rollout, estimate advantages, update."""
+    """Collect a rollout, unless that has been done; estimate advantages, update."""
     config = collector.config
     roles = collector.roles
-    steps = iteration * config.steps_per_iteration
+    steps = _scheduled_steps(config, state.restarted, iteration)
     actors = state.learners.actor
-    kitchens, rollout = collector.collect(
-        actors,
-        state.copies,
-        weights.events + _scheduled(config.shaping, steps) * weights.shaping,
-        weights.task,
-        state.kitchens,
-        _member_keys(key, state.members, iteration, _KeyUse.COLLECT),
-    )
+    if collected is None:
+        inputs = _loop_inputs(collector, state, weights, key, iteration)
+        collected = collector.collect(kitchens=state.kitchens, **inputs)
+    kitchens, rollout = collected
     rewards = rollout.rewards
     if algorithm.intrinsic_reward:
         population = _gather(axes.merge_learners(actors))
@@ -298,8 +415,8 @@ def _iterate(
         batch,
         joint_loss if auxiliary else None,
         axes.merge_learners(_learner_keys(keys, roles.learners)),
-        _scheduled(config.entropy, steps),
-        _scheduled(config.learning_rate, steps),
+        jnp.repeat(_scheduled(config.entropy, steps), roles.learners),
+        jnp.repeat(_scheduled(config.learning_rate, steps), roles.learners),
         config,
     )
     learners = axes.split_learners(learners, roles.learners)
@@ -309,8 +426,64 @@ def _iterate(
         copies=_next_copies(roles, state.copies, learners.actor),
         kitchens=kitchens,
         critic_carry=axes.split_learners(critic_carry, roles.learners),
+        restarted=state.restarted,
     )
-    return next_state, _metrics(collector, kitchens, rollout, rewards, update_metrics)
+    metrics = _metrics(collector, kitchens, rollout, rewards, update_metrics)
+    next_state = _restart(collector, next_state, weights, metrics.task_return, key, iteration)
+    return next_state, metrics
+
+
+def _restart(
+    collector: Collector,
+    state: TrainState,
+    weights: RewardWeights,
+    task_return: Float[Array, " members"],
+    key: Key[Array, ""],
+    iteration: Int[Array, ""],
+) -> TrainState:
+    """Members that earn nothing begin anew, in one iteration of the training.
+
+    Where rewards are rare, a few members settle for the shaped reward and never find the task's.
+    Whether one restarts follows from its own games alone.
+    """
+    config = collector.config
+    if config.restart_iteration == 0:
+        return state
+    only_task = (weights.events == 0).all(axis=(1, 2)) & (weights.task > 0).all(axis=1)
+    restarts = only_task & (task_return == 0)
+
+    def begin_anew(state: TrainState) -> TrainState:
+        keys = _member_keys(key, state.members, iteration, _KeyUse.INIT)
+        fresh = _new_learners(collector, keys)
+        choose = jax.vmap(jnp.where)
+        learners, copies = jax.tree.map(
+            lambda new, old: choose(restarts, new, old),
+            (fresh, _first_copies(collector.roles, fresh.actor)),
+            (state.learners, state.copies),
+        )
+        return replace(state, learners=learners, copies=copies, restarted=restarts)
+
+    due = iteration + 1 == config.restart_iteration
+    return jax.lax.cond(due, begin_anew, lambda state: state, state)
+
+
+def _loop_inputs(
+    collector: Collector,
+    state: TrainState,
+    weights: RewardWeights,
+    key: Key[Array, ""],
+    iteration: Int[Array, ""],
+) -> dict[str, Any]:
+    """Who acts in an iteration's rollout, and for which rewards: arguments of `Collector.loop`."""
+    config = collector.config
+    shaping = _scheduled(config.shaping, _scheduled_steps(config, state.restarted, iteration))
+    return {
+        "actors": state.learners.actor,
+        "copies": state.copies,
+        "event_weights": weights.events + shaping[:, None, None] * weights.shaping,
+        "task_weights": weights.task,
+        "keys": _member_keys(key, state.members, iteration, _KeyUse.COLLECT),
+    }
 
 
 def _metrics(
@@ -440,6 +613,19 @@ def _next_copies(roles: Roles, copies: Network | None, actors: Network) -> Netwo
     return jax.tree.map(average, copies, actors)
 
 
-def _scheduled(schedule: Schedule, steps: Int[Array, ""]) -> Float[Array, ""]:
+def _scheduled_steps(
+    config: TrainingConfig, restarted: Bool[Array, " members"], iteration: Int[Array, ""]
+) -> Float[Array, " members"]:
+    """How far each member is in its schedules, in steps.
+
+    One that began anew goes through all of them in what was left of the training: with half of the
+    shaped reward gone it would hardly find the task's.
+    """
+    left = config.iterations - config.restart_iteration
+    anew = (iteration - config.restart_iteration) * (config.iterations / left)
+    return jnp.where(restarted, anew, iteration) * config.steps_per_iteration
+
+
+def _scheduled(schedule: Schedule, steps: Float[Array, " members"]) -> Float[Array, " members"]:
     share = jnp.clip(steps / schedule.steps, 0.0, 1.0)
     return schedule.start + (schedule.end - schedule.start) * share

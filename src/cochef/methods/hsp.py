@@ -146,7 +146,7 @@ def doubled_pool(sizes: Sizes) -> Sizes:
 POPULATION = PopulationSpec(
     name="biased",
     algorithm=Algorithm(TWO_LEARNERS),
-    size=Size("biased", full=36, half=18, tiny=4),
+    size=Size("biased", full=36, small=24, tiny=4),
     weights=weights,
     options={"biased_shaping": BIASED_SHAPING},
     parents=mep.POPULATION.name,
@@ -164,7 +164,7 @@ METHOD = Method(
     pool=pool,
     parents=mep.POPULATION.name,
     # "kept" is the paper's K. "mep" has the name of a population: where it is 0, none is trained.
-    pool_sizes=(Size("kept", full=18, half=9, tiny=3), Size("mep", full=6, half=3, tiny=1)),
+    pool_sizes=(Size("kept", full=18, small=12, tiny=3), Size("mep", full=6, small=4, tiny=1)),
     limits={"kept": "biased", "mep": "policies"},
     variants={"no-filter": without_filter, "no-mep": without_mep, "double": doubled_pool},
 )

@@ -5,7 +5,6 @@ It shows progress, live numbers and replays, makes links, exports, and withdraws
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -14,17 +13,21 @@ from fastapi import APIRouter, Body, Depends, FastAPI, HTTPException, Path, Quer
 
 from cochef.errors import InputError
 from cochef.web import replays, tickets
-from cochef.web.app import check_origin, page, set_cookie
+from cochef.web.app import page, set_cookie
+from cochef.web.middleware import client_of
 from cochef.web.overview import overview
 from cochef.web.records import StoredGame
 from cochef.web.schema import GAMES
 from cochef.web.store import StudyStore
 from cochef.web.study_service import StudyService
+from cochef.web.throttle import Throttle, network_of
 
 ADMIN_COOKIE = "cochef_admin"
 
-_ATTEMPTS = 10  # wrong passwords a minute, from anybody
+_KNOWN_COOKIE = "cochef_known"
+_ATTEMPTS = 10.0  # wrong passwords a minute, from one address or browser
 _HOURS = 12.0  # that a login lasts
+_KNOWN_DAYS = 365.0  # that a browser is remembered
 _LARGEST = 2**31 - 1
 _PERCENTILES = {"p50": 50, "p99": 99}
 
@@ -32,25 +35,42 @@ RowNumber = Annotated[int, Path(ge=1, le=_LARGEST)]
 
 
 class Guard:
-    """Keeps who has given the password."""
+    """Keeps who has given the password.
 
-    def __init__(self, password: str) -> None:
+    Wrong passwords are counted for each address, so that a stranger locks out nobody but
+    themselves, and apart for each browser in which the right one was given before.
+    """
+
+    def __init__(self, password: str, secret: bytes) -> None:
         """Nobody has given it yet."""
         self._password = password
+        self._secret = secret
         self._inside: dict[str, float] = {}
-        self._wrong: deque[float] = deque(maxlen=_ATTEMPTS)
+        self._wrong = Throttle(_ATTEMPTS / 60, _ATTEMPTS)
 
-    def admit(self, password: str) -> str:
-        """A token for the right password; after too many wrong ones everybody has to wait."""
-        now = time.monotonic()
-        if len(self._wrong) == _ATTEMPTS and now - self._wrong[0] < 60:
+    def admit(self, password: str, request: Request) -> str:
+        """A token for the right password; after too many wrong ones the sender has to wait."""
+        sender = self._sender(request)
+        if self._wrong.is_empty(sender):
             raise HTTPException(429, "too many wrong passwords; please wait a minute")
         if not tickets.same(password, self._password):
-            self._wrong.append(now)
+            self._wrong.take(sender)
             raise HTTPException(403, "this is not the password")
+        now = time.monotonic()
+        self._inside = {token: until for token, until in self._inside.items() if until >= now}
         token = tickets.token()
         self._inside[token] = now + _HOURS * 3600
         return token
+
+    def known_browser(self) -> str:
+        """A cookie for a browser in which the password was given."""
+        return tickets.seal(self._secret, tickets.token())
+
+    def _sender(self, request: Request) -> tuple[str, str]:
+        browser = tickets.unsealed(self._secret, request.cookies.get(_KNOWN_COOKIE, ""))
+        if browser:
+            return "browser", browser
+        return "address", network_of(client_of(request.scope))
 
     def knows(self, request: Request) -> bool:
         """Whether the password was given in this browser."""
@@ -68,7 +88,7 @@ class Guard:
 
 def add_admin(app: FastAPI, service: StudyService, password: str) -> None:
     """Add the experimenter's page and its requests."""
-    guard = Guard(password)
+    guard = Guard(password, service.store.secret)
     refusals: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 429: {}}
     router = APIRouter(prefix="/api/admin", dependencies=[Depends(guard.check)], responses=refusals)
     _add_views(router, service)
@@ -84,7 +104,6 @@ def add_admin(app: FastAPI, service: StudyService, password: str) -> None:
 
     @app.post(
         "/api/admin/login",
-        dependencies=[Depends(check_origin)],
         responses=refusals,
         status_code=204,
     )
@@ -93,18 +112,14 @@ def add_admin(app: FastAPI, service: StudyService, password: str) -> None:
         response: Response,
         password: Annotated[str, Body(embed=True, max_length=1000)],
     ) -> None:
-        set_cookie(
-            response,
-            request,
-            ADMIN_COOKIE,
-            guard.admit(password),
-            days=_HOURS / 24,
-            path="/api/admin",
-        )
+        token = guard.admit(password, request)
+        path = "/api/admin"
+        set_cookie(response, request, ADMIN_COOKIE, token, days=_HOURS / 24, path=path)
+        known = guard.known_browser()
+        set_cookie(response, request, _KNOWN_COOKIE, known, days=_KNOWN_DAYS, path=path)
 
     @app.post(
         "/api/admin/logout",
-        dependencies=[Depends(check_origin)],
         responses=refusals,
         status_code=204,
     )
@@ -137,6 +152,14 @@ def _add_views(router: APIRouter, service: StudyService) -> None:
         except InputError as error:
             raise HTTPException(404, str(error)) from error
 
+    @router.get("/identities", response_class=Response)
+    async def identities() -> Response:
+        from cochef.web import identities  # noqa: PLC0415  (needs the extra `study`)
+
+        found = await asyncio.to_thread(identities.table, service.store)
+        name = {"Content-Disposition": 'attachment; filename="identities.csv"'}
+        return Response(found, media_type="text/csv", headers=name)
+
     @router.get("/export", response_class=Response)
     async def export() -> Response:
         from cochef.web import export  # noqa: PLC0415  (needs the extra `study`)
@@ -147,16 +170,14 @@ def _add_views(router: APIRouter, service: StudyService) -> None:
 
 
 def _add_changes(router: APIRouter, service: StudyService) -> None:
-    @router.post(
-        "/participants/{number}/withdraw", dependencies=[Depends(check_origin)], status_code=204
-    )
+    @router.post("/participants/{number}/withdraw", status_code=204)
     async def withdraw(number: RowNumber) -> None:
         try:
             await service.withdraw(number)
         except InputError as error:
             raise HTTPException(404, str(error)) from error
 
-    @router.post("/links", dependencies=[Depends(check_origin)])
+    @router.post("/links")
     async def links(count: Annotated[int, Query(ge=1, le=1000)]) -> list[str]:
         return [f"/join/{link}" for link in await service.ask(service.store.invite, count)]
 

@@ -3,8 +3,9 @@
 import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +21,8 @@ from cochef.evaluation.statistics import holm
 from cochef.kitchen.constants import SEATS
 from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout
+from cochef.web import exclusions, preference_model
+from cochef.web.preference_model import WorthContrast
 from cochef.web.records import GameEnd, Phase, StoredGame
 from cochef.web.replays import measure, stored_layouts
 from cochef.web.schema import GAMES, PARTICIPANTS, RANKINGS
@@ -109,8 +112,22 @@ class _Interval(NamedTuple):
     error: float
 
 
-def rankings(store: StudyStore) -> tuple[np.ndarray, np.ndarray]:
-    """Everybody's layout [people], and their ranks [people, agents] in the study's order."""
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Who ranked the agents, where, and how."""
+
+    people: np.ndarray  # numbers
+    layouts: np.ndarray
+    ranks: np.ndarray  # [people, agents], in the study's order
+
+    def without(self, people: Collection[int]) -> "Rankings":
+        """The rankings of all others."""
+        kept = ~np.isin(self.people, list(people))
+        return Rankings(self.people[kept], self.layouts[kept], self.ranks[kept])
+
+
+def rankings(store: StudyStore) -> Rankings:
+    """The rankings of everybody who gave one."""
     chosen = sql.select(
         PARTICIPANTS.c.number, PARTICIPANTS.c.layout, RANKINGS.c.agent, RANKINGS.c.rank
     )
@@ -123,16 +140,31 @@ def rankings(store: StudyStore) -> tuple[np.ndarray, np.ndarray]:
             ranks.setdefault(number, {})[agent] = rank
     agents = store.study.agents
     table = np.array([own[agent] for own in ranks.values() for agent in agents], int)
-    return np.array(list(layouts.values())), table.reshape(-1, len(agents))
+    return Rankings(
+        people=np.array(list(layouts), int),
+        layouts=np.array(list(layouts.values()), str),
+        ranks=table.reshape(-1, len(agents)),
+    )
 
 
-def preferences(
-    agents: Sequence[str], layouts: np.ndarray, ranks: np.ndarray, seed: int = 0
-) -> list[RankingPreference]:
+def worths(agents: Sequence[str], found: Rankings) -> list[WorthContrast]:
+    """Every pair of agents by a Plackett-Luce model, on each layout and over all."""
+    names = sorted(set(found.layouts.tolist()))
+    contrasts = []
+    for layout in (*names, ALL):
+        here = (found.layouts == layout) | (layout == ALL)
+        model = preference_model.fit(found.ranks[here])
+        contrasts += preference_model.contrasts(layout, agents, model)
+    return contrasts
+
+
+def preferences(agents: Sequence[str], found: Rankings, seed: int = 0) -> list[RankingPreference]:
     """Every agent against every other, on each layout and over all."""
+    layouts = found.layouts
+    ranks = found.ranks
     generator = np.random.default_rng(seed)
     above = np.sign(ranks[:, None, :] - ranks[:, :, None]).astype(float)  # [people, agent, other]
-    found = []
+    preferred = []
     names = sorted(set(layouts.tolist()))
     for layout in (*names, ALL):
         strata = [np.flatnonzero(layouts == name) for name in names if layout in (name, ALL)]
@@ -143,7 +175,7 @@ def preferences(
             pair = above[:, one, two]
             tails = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
             low, high = np.quantile(pair[drawn].mean(axis=1), tails)
-            found.append(
+            preferred.append(
                 RankingPreference(
                     layout=layout,
                     agent=agents[one],
@@ -154,11 +186,15 @@ def preferences(
                     people=len(chosen),
                 )
             )
-    return found
+    return preferred
 
 
 def game_columns(store: StudyStore) -> Columns:
-    """A row for every complete game that counts: who, where, the score, and what both did."""
+    """A row for every complete game that counts: who, where, the score, and what both did.
+
+    `excluded` names the rule of the study that leaves the game out of the analysis, if any. What a
+    layout does not have, such as a middle pot, is not a number there.
+    """
     complete = (GAMES.c.phase == Phase.GAME) & (GAMES.c.ended == GameEnd.COMPLETE)
     known = stored_layouts(store)
     rows = [
@@ -166,11 +202,22 @@ def game_columns(store: StudyStore) -> Columns:
         for game, behaviour in measure(store, list(store.games(complete)))
     ]
     rows.sort(key=lambda row: row["game"])
-    columns: dict[str, list[Any]] = {}
-    for row in rows:
-        for name, value in row.items():
-            columns.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in columns.items()}
+    exclusions.leave_out(store.study.exclusions, rows)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
+
+
+def kept(games: Columns) -> Columns:
+    """The games that no rule leaves out."""
+    here = games["excluded"] == "" if games else np.zeros(0, bool)
+    return {name: column[here] for name, column in games.items()} if here.any() else {}
+
+
+def people_left_out(store: StudyStore, games: Columns, people: Iterable[int]) -> set[int]:
+    """The people among these whom the rules leave out with their rankings."""
+    left = Counter(kept(games).get("participant", np.zeros(0, int)).tolist())
+    least = store.study.exclusions.games_least or 0
+    return {person for person in people if left[person] < least}
 
 
 def _game_row(layout: Layout, game: StoredGame, behaviour: EpisodeBehaviour) -> dict[str, Any]:
@@ -187,6 +234,7 @@ def _game_row(layout: Layout, game: StoredGame, behaviour: EpisodeBehaviour) -> 
         "seat": start.seat,
         "number": start.number,
         "ticks": len(game.actions),
+        **asdict(exclusions.quality(game)),
     }
     for who, seat in (("human", start.seat), ("agent", SEATS - 1 - start.seat)):
         row |= {f"{who}_{name}": int(column[0, seat]) for name, column in counted.items()}

@@ -7,58 +7,33 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI, HTTPException, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
-from starlette.datastructures import Headers, MutableHeaders
+from sqlalchemy.exc import DBAPIError
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from cochef.kitchen.layout import Layout
 from cochef.web import art
 from cochef.web.connection import Connection
 from cochef.web.loop import GameLoop
+from cochef.web.middleware import RequestLimits, SafeHeaders, from_own_page
 
 COOKIE = "cochef"
 
 _LOG = logging.getLogger(__name__)
 
-_CONTENT_POLICY = (
-    "default-src 'self'; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+_NO_DATABASE = (
+    "Nothing can be stored at the moment. What you have done so far is safe. "
+    "Please try again in a few minutes."
 )
-_HEADERS = {
-    "Content-Security-Policy": _CONTENT_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-cache",
-}
-
+_MOST_FAULTS = 10
 _LAST_WORDS = 2.0  # seconds that a page has to take what is queued when a conversation ends
 
 Work = Callable[[], Coroutine[Any, Any, None]]
-
-
-class SafeHeaders:
-    """Middleware that puts the same safe headers on every answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap an application."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the application does, with the headers added."""
-
-        async def send_safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
-
-        await self._app(scope, receive, send_safely)
 
 
 def new_app(
@@ -86,8 +61,12 @@ def new_app(
             await end()
 
     app = FastAPI(title=title, lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
+    # The one that is added last is the first to see a request.
+    app.add_middleware(RequestLimits)
     app.add_middleware(SafeHeaders)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_exception_handler(RequestValidationError, _explain)
+    app.add_exception_handler(DBAPIError, _apologise)
     app.mount("/static", StaticFiles(directory=str(static_files())), name="static")
     _add_pictures(app, {layout.name: layout for layout in layouts})
     return app
@@ -100,6 +79,19 @@ async def _watched(job: Work) -> None:
     except Exception:
         _LOG.exception("%s failed", job.__qualname__)
         raise
+
+
+async def _explain(_: Request, error: Exception) -> Response:
+    """What is wrong with a request's values, without repeating them."""
+    found = error.errors() if isinstance(error, RequestValidationError) else ()
+    faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found]
+    return JSONResponse({"detail": faults[:_MOST_FAULTS]}, 422)
+
+
+async def _apologise(_: Request, error: Exception) -> Response:
+    """The database does not answer."""
+    _LOG.error("the database does not answer: %s", error)
+    return notice("Please try again", _NO_DATABASE, 503)
 
 
 def static_files() -> Any:  # noqa: ANN401  (importlib's Traversable)
@@ -118,18 +110,6 @@ def notice(title: str, text: str, status: int = 200) -> HTMLResponse:
     paragraphs = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
     filled = template.replace("{title}", html.escape(title)).replace("{text}", paragraphs)
     return HTMLResponse(filled, status)
-
-
-def from_own_page(headers: Headers) -> bool:
-    """Whether a request comes from a page of this server."""
-    origin = headers.get("origin", "")
-    return bool(origin) and urlsplit(origin).netloc == headers.get("host", "")
-
-
-def check_origin(request: Request) -> None:
-    """Refuse what another site's page asks for."""
-    if not from_own_page(request.headers):
-        raise HTTPException(403, "only this server's own pages may do that")
 
 
 def set_cookie(

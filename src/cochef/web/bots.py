@@ -6,6 +6,7 @@ that a rehearsal can compare it with what was stored.
 
 import asyncio
 import contextlib
+import hashlib
 import http.client
 import json
 import random
@@ -42,6 +43,9 @@ _SIMPLE: dict[str, dict[str, Any]] = {  # what a participant does at stages that
     "tutorial": {"type": "start"},
     "games": {"type": "start"},
 }
+
+
+_READY: dict[str, Any] = {"type": "ready", "seconds": 0}
 
 
 @dataclass
@@ -123,7 +127,6 @@ class Bot:
         self._layouts = {layout.name: layout for layout in layouts}
         self._acts_once_in = acts_once_in
         self._random = random.Random(name)
-        self._has_done_tutorial = False
         self._warmup_scores: dict[int, list[float]] = {}  # by partner
         self._partner: int | None = None
         self._playing: _Playing | None = None
@@ -186,6 +189,8 @@ class Bot:
                 answers = [self._begin_game(message)]
             case "tick":
                 answers = self._play(message, hurried)
+            case "paused" if message["stands"]:  # the bot was too slow, as a page can be
+                answers = [_READY]
             case "stored" if self._playing is not None:
                 self.transcript.stored[self._playing.game] = message["tick"]
             case "over":
@@ -195,16 +200,12 @@ class Bot:
         for answer in answers:
             await socket.send(json.dumps(answer))
 
-    def _next_step(  # noqa: PLR0911  (one a stage)
-        self, stage: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
+    def _next_step(self, stage: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What a participant does next at a stage."""
         match stage["stage"]:
             case "questions":
                 values = {one["id"]: self._reply(one) for one in stage["questions"]}
                 return [_submission("answers", values=values)]
-            case "tutorial" if self._has_done_tutorial:
-                return [_submission("tutorial-done")]
             case "warm-up":
                 least = max(stage["least"], 1)
                 untried = [n for n, tried in enumerate(stage["tried"]) if tried < least]
@@ -255,26 +256,31 @@ class Bot:
         # Ticks that were shown but not stored are played anew.
         shown = self.transcript.actions.get(number, {})
         self.transcript.actions[number] = {at: joint for at, joint in shown.items() if at < tick}
-        policy = self._random.choice(bot_policies(self._layouts[game["kitchen"]["name"]]))
+        policies = bot_policies(self._layouts[game["kitchen"]["name"]])
+        # The first is a script that can be relied on to serve the tutorial's soup.
+        alone = game["phase"] == "tutorial"
+        policy = policies[0] if alone else self._random.choice(policies)
         seed = self._random.getrandbits(31)
         self._playing = _Playing(
             game=number,
             seat=game["seat"],
-            phase=game["phase"],
+            is_alone=alone,
             policy=policy,
             seed=seed,
             carry=policy.begin(seed),
         )
-        return {"type": "ready", "seconds": 0}
+        return _READY
 
     def _play(self, tick: Mapping[str, Any], hurried: bool) -> list[dict[str, Any]]:
-        """Report the tick as drawn, and press a key now and then."""
-        answers: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
-        if self._playing is None:
-            return answers
+        """Report the tick as drawn, and press a key now and then; as a page, only of the newest."""
         now = self._playing
-        self.transcript.actions[now.game][tick["t"] - 1] = tick["actions"]
-        if tick["t"] % self._acts_once_in == 0 and not hurried:
+        if now is not None:
+            self.transcript.actions[now.game][tick["t"] - 1] = tick["actions"]
+        if hurried:
+            return []
+        answers: list[dict[str, Any]] = [{"type": "seen", "t": tick["t"]}]
+        # The tutorial takes as long as its soup, so a bot uses every chance there.
+        if now is not None and (now.is_alone or tick["t"] % self._acts_once_in == 0):
             action, now.carry = now.policy.act(tick["state"], now.seat, now.carry, now.seed)
             if action is not Action.STAY:
                 answers += [{"type": way, "action": int(action)} for way in ("down", "up")]
@@ -283,8 +289,6 @@ class Bot:
     def _end_game(self, over: Mapping[str, Any]) -> None:
         self.transcript.scores[over["game"]] = over["score"]
         self.transcript.stored[over["game"]] = over["t"]
-        if self._playing is not None and self._playing.phase == "tutorial":
-            self._has_done_tutorial = True
         if self._partner is not None:
             self._warmup_scores.setdefault(self._partner, []).append(over["score"])
         self._partner = None
@@ -297,7 +301,7 @@ class _Playing:
 
     game: int
     seat: int
-    phase: str
+    is_alone: bool  # in the tutorial
     policy: BotPolicy
     seed: int
     carry: Carry
@@ -315,13 +319,18 @@ def _submission(event: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401
     return {"type": "submit", "event": event, **content}
 
 
+def identifier(name: str) -> str:
+    """A bot's identifier, which looks like one of Prolific."""
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
 def _enter(address: str, name: str) -> str:
     """Ask for the study's page by an identifier; the participant's cookie."""
     parts = urlsplit(address)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.netloc, timeout=_SLOW)
     try:
-        connection.request("GET", f"/?PROLIFIC_PID={name}")
+        connection.request("GET", f"/?PROLIFIC_PID={identifier(name)}")
         answer = connection.getresponse()
         cookie = SimpleCookie(answer.headers.get("set-cookie", ""))
         if not cookie:

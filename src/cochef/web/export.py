@@ -6,8 +6,9 @@ Each table is written as CSV, Parquet and JSON lines, beside a dictionary of all
 import csv
 import io
 import json
+import math
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from pyarrow import parquet
 
 from cochef.files import write_whole
 from cochef.kitchen.constants import Action
+from cochef.web.caveats import caveats, stored_stand_ins
+from cochef.web.exclusions import quality, stated
 from cochef.web.records import StoredGame
 from cochef.web.schema import ANSWERS, COMMENTS, RANKINGS
 from cochef.web.store import StudyStore
@@ -37,6 +40,7 @@ class DataColumn(NamedTuple):
 
 
 _WHO = DataColumn("number", "the participant, as in participants.participant")
+_LETTER = DataColumn("text", "the letter under which the participant knew the agent")
 
 _COLUMNS: dict[str, dict[str, DataColumn]] = {
     "participants": {
@@ -49,10 +53,12 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
         "games": DataColumn("number", "how many of the games that count have been played"),
         "joined": DataColumn("real", "seconds since 1970 (UTC)"),
         "finished": DataColumn("real", "seconds since 1970 (UTC); empty: not yet"),
+        "simulated": DataColumn("number", "1: no person, but a bot of a rehearsal"),
     },
     "rankings": {
         "participant": _WHO,
         "agent": DataColumn("text", "label of the agent in the study file"),
+        "letter": _LETTER,
         "rank": DataColumn(
             "number", "1: assisted most, by the participant's judgement after the warm-up"
         ),
@@ -60,6 +66,7 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
     "comments": {
         "participant": _WHO,
         "agent": DataColumn("text", "label of the agent in the study file"),
+        "letter": _LETTER,
         "question": DataColumn("text", "what was asked about the agent"),
         "comment": DataColumn("text", "what the participant wrote; may be empty"),
     },
@@ -71,7 +78,11 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
         ),
         "number": DataColumn("number", "which game of its phase, from 0"),
         "agent": DataColumn("text", "label of the agent in the study file; empty in the tutorial"),
+        "letter": _LETTER,
         "loaded": DataColumn("text", "the agent that was loaded under this label"),
+        "stand_in": DataColumn(
+            "number", "1: the label names a method that did not make the loaded agent"
+        ),
         "seat": DataColumn("number", "the participant's seat, 0 or 1; the agent has the other"),
         "layout": DataColumn("text", "the layout"),
         "seed": DataColumn("number", "seed of the agent's random numbers"),
@@ -91,6 +102,24 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
             "text", "complete, stopped (before its last tick), or empty while it runs"
         ),
         "score": DataColumn("real", "the task reward; empty where it was given up without one"),
+        "pauses": DataColumn("number", "how often it was paused"),
+        "paused_seconds": DataColumn("real", "how long, as far as that is known"),
+        "undrawn_ticks": DataColumn("number", "ticks played while the page did not show them"),
+        "median_lag": DataColumn("real", "median of ticks.lag where it is known"),
+        "idle_share": DataColumn("real", "share of ticks in which the participant did nothing"),
+    },
+    "interruptions": {
+        "game": DataColumn("number", "the game, as in games.game"),
+        "tick": DataColumn("number", "ticks that had been played"),
+        "reason": DataColumn(
+            "text",
+            "hidden (another tab or window), stall (the page fell behind), or gone (the page was "
+            "closed, reloaded or opened elsewhere, or the server was stopped)",
+        ),
+        "paused": DataColumn("number", "1: the game was paused, 0: it went on"),
+        "undrawn": DataColumn("number", "ticks played while the page did not show them"),
+        "began": DataColumn("real", "seconds since 1970 (UTC); empty: not known"),
+        "seconds": DataColumn("real", "how long it lasted; empty: not known, or it still lasts"),
     },
     "ticks": {
         "game": DataColumn("number", "the game, as in games.game"),
@@ -101,7 +130,8 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
         "action_1": DataColumn("text", "what seat 1 did"),
         "lag": DataColumn(
             "number",
-            "milliseconds from the server's tick to its drawing, as the page says; -1: not known",
+            "milliseconds from the server's tick until the page had drawn it or a later one, as "
+            "the page says; -1: not known",
         ),
     },
 }
@@ -121,6 +151,7 @@ def columns(study: Study) -> dict[str, dict[str, DataColumn]]:
 
 def tables(store: StudyStore) -> dict[str, DataRows]:
     """All rows of all tables."""
+    letters = _letters(store)
     with store.reading() as connection:
         rankings = [dict(row) for row in connection.execute(sql.select(RANKINGS)).mappings()]
         answers: dict[int, dict[str, Any]] = {}
@@ -128,24 +159,57 @@ def tables(store: StudyStore) -> dict[str, DataRows]:
             answer = None if row.answer is None else json.loads(row.answer)
             answers.setdefault(row.participant, {})[f"answer_{row.question}"] = answer
     games = list(store.games())
-    ticks = [row for game in games for row in _ticks(game)]
+    stand_ins = {(one.layout, one.label, one.loaded) for one in stored_stand_ins(store)}
     return {
         "participants": list(_participants(store, answers)),
-        "rankings": rankings,
+        "rankings": [{**row, "letter": letters[_who_and_agent(row)]} for row in rankings],
         "comments": comments(store),
-        "games": [_game(game) for game in games],
-        "ticks": ticks,
+        "games": [_game(game, letters, stand_ins) for game in games],
+        "interruptions": [row for game in games for row in _interruptions(game)],
+        "ticks": [row for game in games for row in _ticks(game)],
     }
 
 
-def _game(game: StoredGame) -> DataRow:
+def _who_and_agent(row: DataRow) -> tuple[int, str]:
+    return row["participant"], row["agent"]
+
+
+def _letters(store: StudyStore) -> dict[tuple[int, str], str]:
+    """The letter under which each participant knew each agent."""
     return {
-        **vars(game.start),
-        **vars(game),
-        "game": game.number,
-        "number": game.start.number,
-        "played": len(game.actions),
+        (one.number, partner.agent): partner.label
+        for one in store.participants()
+        for partner in one.plan.partners
     }
+
+
+def _game(
+    game: StoredGame,
+    letters: Mapping[tuple[int, str], str],
+    stand_ins: Collection[tuple[str, str, str]],
+) -> DataRow:
+    start = game.start
+    return {
+        **vars(start),
+        **vars(game),
+        **vars(quality(game)),
+        "game": game.number,
+        "number": start.number,
+        "played": len(game.actions),
+        "letter": letters.get((start.participant, start.agent), ""),
+        "stand_in": int((start.layout, start.agent, start.loaded) in stand_ins),
+        "median_lag": _or_nothing(quality(game).median_lag),
+    }
+
+
+def _or_nothing(number: float) -> float | None:
+    """The number; nothing where it is none, which JSON has no word for."""
+    return None if math.isnan(number) else number
+
+
+def _interruptions(game: StoredGame) -> Iterator[DataRow]:
+    for one in game.interruptions:
+        yield {**vars(one), "game": game.number, "paused": int(one.paused)}
 
 
 def _ticks(game: StoredGame) -> Iterator[DataRow]:
@@ -160,17 +224,24 @@ def _ticks(game: StoredGame) -> Iterator[DataRow]:
 
 
 def comments(store: StudyStore) -> DataRows:
-    """What people wrote about each agent."""
+    """What people wrote about each agent, with the letter that they knew it by."""
     asked = store.study.comment_questions
+    letters = _letters(store)
     with store.reading() as connection:
         rows = connection.execute(sql.select(COMMENTS)).mappings().all()
-    return [{**row, "question": asked[row["question"]]} for row in rows]
+    found = []
+    for row in rows:
+        letter = letters[_who_and_agent(dict(row))]
+        found.append({**row, "question": asked[row["question"]], "letter": letter})
+    return found
 
 
 def _participants(store: StudyStore, answers: Mapping[int, DataRow]) -> Iterator[DataRow]:
+    simulated = int(store.is_simulated)
     for one in store.participants():
         yield {
             **vars(one),
+            "simulated": simulated,
             "participant": one.number,
             "stage": str(one.progress.stage),
             "games": one.progress.games,
@@ -196,7 +267,17 @@ def files(store: StudyStore) -> dict[str, bytes]:
     found["dictionary.csv"] = csv_bytes(("table", "column", "kind", "meaning"), described)
     configurations = json.dumps(_configurations(store), ensure_ascii=False, indent=1)
     found["configurations.json"] = configurations.encode()
+    found["notes.txt"] = "".join(f"{note}\n" for note in _notes(store)).encode()
     return found
+
+
+def _notes(store: StudyStore) -> Iterator[str]:
+    """What a reader of the data must know."""
+    yield store.study.title
+    yield from caveats(store)
+    yield "The study's analysis leaves out, as decided before the first participant:"
+    rules = stated(store.study.exclusions)
+    yield from rules.values() if rules else ["nothing"]
 
 
 def _only(row: DataRow, columns: Iterable[str]) -> DataRow:

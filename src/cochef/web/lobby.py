@@ -52,9 +52,10 @@ class Lobby:
         """Talk with a page until it goes."""
         visitor: Visitor | None = None
         try:
-            async for frame in page.frames():
+            async for message in page.messages():
                 try:
-                    message = wire.read(frame)
+                    if isinstance(message, InputError):
+                        raise message
                     if visitor is None or visitor.page is not page:
                         visitor = self._greet(token, page, message)
                     else:
@@ -65,8 +66,8 @@ class Lobby:
                     page.send({"type": "full", "text": FULL})
                     page.close(TRY_AGAIN_LATER)
         finally:
-            if visitor is not None:
-                visitor.leave(page)
+            if visitor is not None and visitor.leave(page) and visitor.live is None:
+                self._forget(token, visitor)
 
     def _greet(self, token: str, page: Connection, message: wire.PageMessage) -> Visitor | None:
         """The visitor of a page that says hello; None when another tab has them."""
@@ -74,8 +75,7 @@ class Lobby:
             raise InputError("the first message is hello")
         self._forget_the_gone()
         if token not in self._visitors:
-            if len(self._visitors) >= self.loop.capacity:
-                raise FullError
+            self._make_room()
             self._visitors[token] = Visitor(self.loop)
         visitor = self._visitors[token]
         if not visitor.arrive(page, message.take_over):
@@ -92,7 +92,7 @@ class Lobby:
 
     async def _handle(self, visitor: Visitor, message: wire.PageMessage) -> None:
         match message:
-            case wire.Ready() | wire.KeyChange() | wire.TickDrawn():
+            case wire.Ready() | wire.KeyChange() | wire.TickDrawn() | wire.PauseGame():
                 visitor.play(message)
             case wire.Hello():
                 self._show(visitor)
@@ -127,6 +127,7 @@ class Lobby:
         self._games += 1
         live = self.loop.add(setup, partial(visitor.on_tick, partial(self._end, visitor)))
         live.number = self._games
+        live.keep_history()
         live.details = {
             "phase": "play",
             "partner": chosen.partner,
@@ -145,5 +146,19 @@ class Lobby:
         now = time.monotonic()
         for token, visitor in list(self._visitors.items()):
             if visitor.page is None and now - visitor.left > PATIENCE:
-                visitor.drop_game()
-                del self._visitors[token]
+                self._forget(token, visitor)
+
+    def _make_room(self) -> None:
+        """Where all places are taken, forget whoever has been gone for longest."""
+        if len(self._visitors) < self.loop.capacity:
+            return
+        gone = {token: one for token, one in self._visitors.items() if one.page is None}
+        if not gone:
+            raise FullError
+        token = min(gone, key=lambda token: gone[token].left)
+        self._forget(token, gone[token])
+
+    def _forget(self, token: str, visitor: Visitor) -> None:
+        visitor.drop_game()
+        if self._visitors.get(token) is visitor:
+            del self._visitors[token]

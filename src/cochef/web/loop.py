@@ -10,11 +10,13 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
+
+import jax
 
 from cochef.agents import names
 from cochef.errors import InputError
@@ -37,9 +39,16 @@ class FullError(Exception):
 class Rooms:
     """The open rooms. Opening one compiles and may take seconds; finding one does not."""
 
-    def __init__(self, slots: int) -> None:
-        """No room is open yet; each will have so many slots."""
+    def __init__(self, slots: int, most: int | None = None, own_code: Collection[str] = ()) -> None:
+        """No room is open yet; each will have so many slots.
+
+        With `most`, the rooms without a game that were used longest ago are closed beyond it.
+        `own_code` are the names of own agents whose code may be run: never names from a page.
+        """
         self._slots = slots
+        self._most = most
+        self._own_code = frozenset(own_code)
+        self._unswept = False  # whether rooms were closed whose memory is not free yet
         self._rooms: dict[tuple[Layout, str], Room] = {}
         self._opener = ThreadPoolExecutor(1, "opener")
 
@@ -48,14 +57,31 @@ class Rooms:
         if not self._is_open(layout, partners):
             event_loop = asyncio.get_running_loop()
             await event_loop.run_in_executor(self._opener, self.open, layout, partners)
+            self._close_idle()
+            if self._unswept and not any(room.games for room in self._rooms.values()):
+                self._unswept = False
+                await event_loop.run_in_executor(self._opener, _sweep)
+
+    def _close_idle(self) -> None:
+        """Close rooms beyond the most, while they have no game; those just opened come last."""
+        open_rooms = list(dict.fromkeys(self._rooms.values()))
+        excess = 0 if self._most is None else len(open_rooms) - self._most
+        idle = [room for room in open_rooms[:-1] if not room.games]
+        closed = set(idle[: max(0, excess)])
+        if closed:
+            self._rooms = {key: room for key, room in self._rooms.items() if room not in closed}
+            self._unswept = True
 
     def open(self, layout: Layout, partners: Sequence[str]) -> None:
         """Open one room for all these partners on a layout, unless it is open already."""
         if not self._is_open(layout, partners):
-            agents = {partner: names.load(partner, layout) for partner in dict.fromkeys(partners)}
+            agents = {
+                partner: names.load(partner, layout, own_code=partner in self._own_code)
+                for partner in dict.fromkeys(partners)
+            }
             room = Room(layout, agents, self._slots)
             self._rooms.update({(layout, partner): room for partner in agents})
-            # Programs stay for good. Searching them for garbage would hold up the clock for some
+            # Programs stay for long. Searching them for garbage would hold up the clock for some
             # tenths of a second.
             gc.freeze()
 
@@ -63,10 +89,25 @@ class Rooms:
         """The open room of a partner on a layout."""
         if (layout, partner) not in self._rooms:
             raise InputError(f"no room is open for {partner!r} in {layout.name}")
-        return self._rooms[layout, partner]
+        room = self._rooms.pop((layout, partner))
+        self._rooms[layout, partner] = room  # the one used last comes last
+        return room
+
+    @property
+    def open_rooms(self) -> int:
+        """How many rooms are open."""
+        return len(set(self._rooms.values()))
 
     def _is_open(self, layout: Layout, partners: Sequence[str]) -> bool:
         return all((layout, partner) in self._rooms for partner in partners)
+
+
+def _sweep() -> None:
+    """Free the memory of closed rooms; it holds up the clock, so only while nobody plays."""
+    jax.clear_caches()  # of tracing; open rooms have their programs
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass
@@ -119,6 +160,7 @@ class GameLoop:
         )
         if not played:
             live.caught_up.set()
+        room.games += 1
         self._games.append(live)
         self._woken.set()
         return live
@@ -138,6 +180,7 @@ class GameLoop:
         live.due = None
         if live in self._games:
             self._games.remove(live)
+            live.room.games -= 1
 
     def tick(self, now: float) -> None:
         """Advance every game that is due by one tick."""
@@ -151,7 +194,9 @@ class GameLoop:
             results = room.play([[live.next_command() for live in games]])
             for live, result in zip(games, results, strict=True):
                 live.apply(result)
-                if live.game.is_over:
+                if result.fault is not None:
+                    _LOG.error("a game is paused: %s", result.fault)
+                if live.game.is_over or result.fault is not None:
                     live.due = None
                 live.listener(live, result)
         self.punctuality.took.append(self._clock() - now)

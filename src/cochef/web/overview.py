@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
+from cochef.web.caveats import caveats
 from cochef.web.progress import StudyStage
 from cochef.web.records import GameEnd, Phase
 from cochef.web.schema import GAMES
@@ -24,6 +25,7 @@ def overview(store: StudyStore, now: float) -> dict[str, Any]:
         }
     return {
         "study": store.study.name,
+        "caveats": caveats(store),
         "participants": len(people),
         "finished": sum(group["finished"] for group in groups.values()),
         "here": sum(now - one.seen < 60 for one in people),

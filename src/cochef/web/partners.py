@@ -32,10 +32,11 @@ class OfferedPartner:
 
 @dataclass(frozen=True)
 class FoundAgent:
-    """An agent file that can be used, and the fingerprint of its layout."""
+    """An agent file or own agent that can be used, and the fingerprint of its layout."""
 
-    path: Path
+    name: str
     fingerprint: str
+    is_code: bool = False  # an own agent, whose code may be run
 
 
 def find_files(places: Sequence[Path] = PLACES) -> list[FoundAgent]:
@@ -50,10 +51,25 @@ def check_files(paths: Sequence[Path]) -> list[FoundAgent]:
     return [_agent_file(path) for path in paths]
 
 
+def check_own(name: str, choice: Sequence[Layout]) -> list[FoundAgent]:
+    """An own agent on each of some layouts that it can play on; refuses one that fits none."""
+    found = []
+    faults = []
+    for layout in choice:
+        try:
+            names.load(name, layout, own_code=True)
+            found.append(FoundAgent(name, layout.fingerprint, is_code=True))
+        except InputError as error:
+            faults.append(error)
+    if not found:
+        raise faults[0]
+    return found
+
+
 def offered(layout: Layout, files: Sequence[FoundAgent]) -> list[OfferedPartner]:
     """All partners on a layout: own agents, those that ship, scripts and the simplest."""
     own = [
-        OfferedPartner(str(file.path), "an agent of your own")
+        OfferedPartner(file.name, "an agent of your own")
         for file in files
         if file.fingerprint == layout.fingerprint
     ]
@@ -98,4 +114,4 @@ def _agent_file(path: Path) -> FoundAgent:
         raise InputError(
             f"{path}: holds {shown(card.kind)}, not a single agent; known: {', '.join(names.KINDS)}"
         )
-    return FoundAgent(path, card.fingerprint)
+    return FoundAgent(str(path), card.fingerprint)

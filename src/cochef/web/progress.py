@@ -38,7 +38,7 @@ class ParticipantProgress:
     """How far a participant has come."""
 
     stage: StudyStage
-    tried: tuple[int, ...]  # free games ended with each partner, in the order of the plan
+    tried: tuple[int, ...]  # free games that count with each partner, in the order of the plan
     games: int = 0  # that count
 
 
@@ -63,12 +63,12 @@ class Understood:
 
 @dataclass(frozen=True)
 class TutorialDone:
-    """The tutorial is over."""
+    """A soup has been served in the tutorial."""
 
 
 @dataclass(frozen=True)
 class WarmupPlayed:
-    """A free game with a partner has ended."""
+    """A free game with a partner has ended, and was long enough to count."""
 
     partner: int
 

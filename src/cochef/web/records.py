@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -16,6 +16,9 @@ from cochef.web.study import Study
 
 NOBODY = "stay"  # the agent of the tutorial
 UNKNOWN = -1  # the lag of a tick that the page did not report
+NO_LAYOUT = ""  # of a participant who has not consented yet and so has no place
+NO_PLACE = -1
+IDENTITY_KINDS = ("link", "prolific", "open")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -28,22 +31,55 @@ class Phase(StrEnum):
 
 
 class GameEnd(StrEnum):
-    """How a game ended: after its last tick, or before."""
+    """How a game ended: as it should, or before.
+
+    A game is complete after its last tick, the tutorial also when a soup is served.
+    """
 
     COMPLETE = "complete"
     STOPPED = "stopped"
 
 
+class InterruptionReason(StrEnum):
+    """Why a participant did not see their game."""
+
+    HIDDEN = "hidden"  # the page's tab was hidden
+    STALL = "stall"  # what the page had drawn fell too far behind
+    GONE = "gone"  # the page was closed, reloaded or opened elsewhere, or the server was stopped
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A time in which a participant did not see their game; usually the game was paused."""
+
+    tick: int  # how many ticks had been played
+    reason: InterruptionReason
+    paused: bool  # False: the game went on, as it had been paused too often
+    undrawn: int  # ticks that were played before the pause without being drawn
+    began: float | None  # None: not known, as the server was stopped
+    seconds: float | None = None  # None: it still lasts, or is not known
+    row: int | None = None  # in the store
+    is_over: bool = False
+
+    def end(self, now: float) -> "Interruption":
+        """The interruption when it is over."""
+        seconds = None if self.began is None else max(0.0, now - self.began)
+        return replace(self, seconds=seconds, is_over=True)
+
+
 @dataclass(frozen=True)
 class ParticipantIdentity:
-    """How a participant is known outside: by a random link, or an identifier of Prolific."""
+    """How a participant is known outside.
+
+    By a random link, an identifier of Prolific, or, through an open door, only by a cookie.
+    """
 
     kind: str
     value: str
 
     def __post_init__(self) -> None:
         """Refuse what cannot be an identifier."""
-        one_of(self.kind, "the kind of an identity", ("link", "prolific"))
+        one_of(self.kind, "the kind of an identity", IDENTITY_KINDS)
         if not _IDENTIFIER.fullmatch(self.value):
             raise InputError(
                 f"identifier {shown(self.value)}; it takes 1 to 64 letters, digits, - or _"
@@ -55,7 +91,7 @@ class Participant:
     """A participant, without who they are outside."""
 
     number: int
-    layout: str
+    layout: str  # NO_LAYOUT before consent
     place: int  # within the layout's group; it decides the order of games
     seed: int
     progress: ParticipantProgress
@@ -85,12 +121,13 @@ class GameStart:
 
 @dataclass(frozen=True)
 class Steps:
-    """The joint actions of a game from some tick on, and the lags reported in the meantime."""
+    """The joint actions of a game from some tick on, and what else happened in the meantime."""
 
     game: int
     first: int
     actions: tuple[tuple[int, int], ...]
     lags: tuple[tuple[int, int], ...] = ()  # (tick, milliseconds); perhaps of an earlier batch
+    interruptions: tuple[Interruption, ...] = ()
 
     @property
     def end(self) -> int:
@@ -107,6 +144,7 @@ class StoredGame:
     configuration: str
     actions: np.ndarray  # [ticks, 2]
     lags: tuple[int, ...]  # milliseconds until the page had drawn each tick, or UNKNOWN
+    interruptions: tuple[Interruption, ...]
     began: float
     finished: float | None
     ended: GameEnd | None
@@ -118,14 +156,14 @@ def tutorial_game(study: Study, participant: Participant, number: int) -> GameSt
     return _start(study, participant, Phase.TUTORIAL, number, "", 0)
 
 
-def warmup_game(study: Study, participant: Participant, partner: int) -> GameStart:
+def warmup_game(study: Study, participant: Participant, partner: int, number: int) -> GameStart:
     """The next free game with a partner; the participant changes seats from game to game."""
     partners = participant.plan.partners
     if not 0 <= partner < len(partners):
         raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(partners) - 1}")
     tried = participant.progress.tried
     seat = (tried[partner] + participant.place) % SEATS
-    return _start(study, participant, Phase.WARMUP, sum(tried), partners[partner].agent, seat)
+    return _start(study, participant, Phase.WARMUP, number, partners[partner].agent, seat)
 
 
 def counted_game(study: Study, participant: Participant) -> GameStart:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from cochef import interrupts
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS
 from cochef.web import export, layout_names, replays
@@ -24,7 +25,8 @@ QUICK = (
     "ticks_per_second=15",
     "game_ticks=120",
     "warmup_ticks=40",
-    "tutorial_ticks=40",
+    "warmup_ticks_least=40",
+    "tutorial_ticks=600",
     "agent_acts_once_in=1",
     "countdown_seconds=0",
 )
@@ -41,12 +43,14 @@ def free_port() -> int:
 def launch(
     study: str, database: str, port: int, numbers: Sequence[str] = (), capacity: int = 64
 ) -> subprocess.Popen[bytes]:
-    """Start a server of a study in a process of its own; bots come as if from Prolific."""
-    command = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
-    command += ["study", "serve", study, "--database", database, "--prolific"]
+    """Start a server of a study in a process of its own; bots come as if from Prolific.
+
+    What it stores is marked as data of simulated participants.
+    """
+    command = [sys.executable, "-m", "cochef"]
+    command += ["study", "serve", study, "--database", database, "--prolific", "--simulated"]
     command += ["--port", str(port), "--capacity", str(capacity)]
-    if numbers:
-        command += ["--set", *numbers]
+    command += ["--set", *numbers, "joins_per_address=100000"]  # all from one address
     return subprocess.Popen(command)
 
 
@@ -57,8 +61,9 @@ def server(
     """A server of a study in a process of its own, which answers and ends with the block."""
     with launch(study, database, port, numbers, capacity) as process:
         try:
-            await_answer(f"http://127.0.0.1:{port}", process)
-            yield process
+            with interrupts.cleaning_up(process.terminate):
+                await_answer(f"http://127.0.0.1:{port}", process)
+                yield process
         finally:
             process.terminate()
 
@@ -163,6 +168,7 @@ def _different(
         "rankings": rankings,
         "comments": rankings * len(store.study.comment_questions),
         "games": len(games),
+        "interruptions": sum(len(game.interruptions) for game in games),
         "ticks": sum(len(game.actions) for game in games),
     }
     if rows != wanted:

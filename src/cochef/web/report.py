@@ -1,7 +1,7 @@
 """The report of a study: report.html, report.md, a CSV of each table, and figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,13 @@ from cochef.files import write_whole
 from cochef.kitchen.events import Event
 from cochef.web import analysis, export
 from cochef.web.analysis import Columns, Contrast, RankingPreference, ScoreEstimate, ScoreFit
+from cochef.web.caveats import SIMULATED, caveats
+from cochef.web.preference_model import WorthContrast
 from cochef.web.progress import StudyStage
+from cochef.web.report_sections import Section, effect_sections, excluded_section, worth_sections
 from cochef.web.store import StudyStore
+
+ExactRecord = RankingPreference | WorthContrast | ScoreEstimate | Contrast
 
 _ACROSS = 3  # panels of a figure
 _SEATS = ("#0072b2", "#e69f00")  # told apart by colour-blind readers, too
@@ -32,31 +37,29 @@ _MEASURES = (
 )
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading, a text, and tables and figures by the names of their files."""
-
-    heading: str
-    text: str
-    tables: Mapping[str, ResultTable] = field(default_factory=dict)
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-
-
 def write(store: StudyStore, directory: Path) -> list[str]:
     """Analyse a study and write all of its report; the names of the files."""
-    games = analysis.game_columns(store)
-    layouts, ranks = analysis.rankings(store)
-    preferred = analysis.preferences(store.study.agents, layouts, ranks) if len(ranks) else []
-    fits = analysis.fits(store.study.agents, games) if games else []
+    agents = store.study.agents
+    everything = analysis.game_columns(store)
+    games = analysis.kept(everything)
+    ranked = analysis.rankings(store)
+    left_out = analysis.people_left_out(store, everything, ranked.people.tolist())
+    ranked = ranked.without(left_out)
+    preferred = analysis.preferences(agents, ranked) if len(ranked.ranks) else []
+    worths = analysis.worths(agents, ranked) if len(ranked.ranks) else []
+    fits = analysis.fits(agents, games) if games else []
     sections = [
-        _people(store, games),
+        _people(store, everything),
+        excluded_section(store, everything, left_out),
         *_preferences(store, preferred),
+        *worth_sections(worths),
         *_scores(fits),
+        *effect_sections(store, ranked, games),
         *_behaviour(games),
         _comments(store),
     ]
-    made = {"games.csv": _columns_csv(games)} if games else {}
-    for name, rows in _exact(preferred, fits).items():
+    made = {"games.csv": _columns_csv(everything)} if everything else {}
+    for name, rows in _exact(preferred, worths, fits).items():
         if rows:
             made[f"{name}.csv"] = _records_csv(rows)
     for section in sections:
@@ -64,8 +67,12 @@ def write(store: StudyStore, directory: Path) -> list[str]:
             made.setdefault(f"{name}.csv", _csv(table.header, table.rows))
     for name, content in made.items():
         write_whole(directory / name, content)
-    blocks = [block for section in sections for block in _blocks(section, directory)]
-    Report(store.study.title, blocks).write(directory)
+    blocks: list[Block] = [Paragraph(caveat) for caveat in caveats(store)]
+    for section in sections:
+        blocks += _blocks(section, directory)
+    # The first line says so, wherever a report of a rehearsal goes.
+    title = f"{SIMULATED}: {store.study.title}" if store.is_simulated else store.study.title
+    Report(title, blocks).write(directory)
     return [*made, MARKDOWN, HTML, *(block.file for block in blocks if isinstance(block, Picture))]
 
 
@@ -81,11 +88,14 @@ def _blocks(section: Section, directory: Path) -> Iterator[Block]:
 
 
 def _exact(
-    preferred: Sequence[RankingPreference], fits: Sequence[ScoreFit]
-) -> dict[str, Sequence[RankingPreference | ScoreEstimate | Contrast]]:
+    preferred: Sequence[RankingPreference],
+    worths: Sequence[WorthContrast],
+    fits: Sequence[ScoreFit],
+) -> dict[str, Sequence[ExactRecord]]:
     """What the tables show rounded, in full."""
     return {
         "preferences": preferred,
+        "plackett_luce": worths,
         "scores": [estimate for fit in fits for estimate in fit.estimates],
         "contrasts": [contrast for fit in fits for contrast in fit.contrasts],
     }
@@ -271,7 +281,7 @@ def _behaviour(games: Columns) -> Iterator[Section]:
         f"{who}_{name}"
         for name in _MEASURES
         for who in ("human", "agent")
-        if games[f"{who}_{name}"].any()
+        if np.nan_to_num(games.get(f"{who}_{name}", np.zeros(1))).any()
     ]
     rows = []
     for layout in sorted(set(games["layout"].tolist())):
@@ -309,6 +319,7 @@ def _comments(store: StudyStore) -> Section:
         (
             where[row["participant"]],
             row["agent"],
+            row["letter"],
             str(row["participant"]),
             row["question"],
             row["comment"],
@@ -316,7 +327,7 @@ def _comments(store: StudyStore) -> Section:
         for row in export.comments(store)
         if row["comment"].strip()
     ]
-    header = ("layout", "agent", "participant", "question", "comment")
+    header = ("layout", "agent", "seen as", "participant", "question", "comment")
     table = ResultTable("What people wrote", header, tuple(sorted(rows)))
     return Section("Comments", f"{len(rows)} comments.", {"comments": table})
 
@@ -326,7 +337,7 @@ def _columns_csv(columns: Columns) -> bytes:
     return _csv(tuple(columns), list(zip(*lists, strict=True)))
 
 
-def _records_csv(records: Sequence[RankingPreference | ScoreEstimate | Contrast]) -> bytes:
+def _records_csv(records: Sequence[ExactRecord]) -> bytes:
     header = tuple(field.name for field in fields(records[0]))
     return _csv(header, [astuple(record) for record in records])
 

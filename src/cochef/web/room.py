@@ -4,11 +4,12 @@ A room has a fixed number of slots, one for each game. Kitchen states and the ag
 inside; a tick takes one command for each slot and gives back what happened there. The program
 plays as many ticks as it is told, so that an interrupted game is soon where it was. Nothing is
 compiled after a room has been opened. Slots are the last axis of all arrays, as in the stepping
-core.
+core. Own agents that are no JAX code are asked between the ticks; one at fault stays, and the
+results of its slots say so.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer, Key, UInt32
 
+from cochef.agents import hosting
 from cochef.agents.agent import Agent, Carry
+from cochef.agents.hosting import AgentError, HostSeat
+from cochef.agents.own_observations import own_observations
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.events import Event
@@ -32,6 +36,7 @@ from cochef.web.session import JointAction
 
 AGENT = -1  # in place of an action: whatever the agent chooses
 AT_ONCE = 32  # ticks that a room plays at most in one call
+TICK_PATIENCE = 1.0  # seconds in which an own agent has to answer: everybody waits for it
 
 _Scalar = Integer[Array | np.ndarray | np.int32, ""]
 
@@ -58,6 +63,7 @@ class TickResult:
     events: Bool[np.ndarray, "2 events"]
     reward: float
     state: dict[str, Any]
+    fault: str | None = None  # of an own agent, which stayed
 
 
 @pytree
@@ -98,8 +104,9 @@ class Room:
         """Compile the program; it is ready when this returns."""
         self.layout = layout
         self.slots = slots
+        self.games = 0  # that have a slot
         self._numbers = {name: number for number, name in enumerate(agents)}
-        self._agents = tuple(agents.values())
+        self._agents = hosting.answered(tuple(agents.values()))
         begin_key = _key(np.int32(0), np.int32(0))
         carries = tuple(agent.begin(begin_key) for agent in self._agents)
         empty = repeat_kitchens(_Slots(start(layout), carries), slots)
@@ -114,6 +121,14 @@ class Room:
         )
         # The program gives the leaves of both trees in one list.
         self._result_tree = jax.tree.structure((self._slots, _nothing(slots)))
+        self._asked: dict[int, list[HostSeat]] = {}  # by the agent's number
+        for number, carry in enumerate(self._slots.carries):
+            callers = [answer.caller for answer in hosting.answers_in(carry)]
+            if callers:
+                self._asked[number] = [HostSeat(caller, slots) for caller in callers]
+        self._ask(_pack([], slots), 0)  # compiles what is needed to ask them
+        for caller in hosting.callers(tuple(agents.values())):
+            caller.patience = TICK_PATIENCE
 
     def number_of(self, agent: str) -> int:
         """The number of an agent in this room."""
@@ -125,10 +140,11 @@ class Room:
         A result has the rewards of all ticks, the actions and events of the last one, and the state
         at the end.
         """
-        leaves = self._program(
-            self._agents, self._slots, _pack(ticks, self.slots), np.int32(len(ticks))
-        )
-        self._slots, ticked = jax.tree.unflatten(self._result_tree, leaves)
+        faults: dict[int, str] = {}
+        if self._asked:
+            ticked = self._play_asking(ticks, faults)
+        else:
+            ticked = self._run(_pack(ticks, self.slots), len(ticks))
         rows = [command.slot for command in ticks[0]]
         states, ticked = jax.tree.map(partial(_pick, rows=rows), (self._slots.states, ticked))
         tables = each_to_json(self.layout, states)
@@ -138,9 +154,63 @@ class Room:
                 events=ticked.events[row],
                 reward=float(ticked.rewards[row]),
                 state=table,
+                fault=faults.get(rows[row]),
             )
             for row, table in enumerate(tables)
         ]
+
+    def _run(self, commands: _Commands, ticks: int) -> _Ticked:
+        leaves = self._program(self._agents, self._slots, commands, np.int32(ticks))
+        self._slots, ticked = jax.tree.unflatten(self._result_tree, leaves)
+        return ticked
+
+    def _play_asking(
+        self, ticks: Sequence[Sequence[SlotCommand]], faults: dict[int, str]
+    ) -> _Ticked:
+        """Play tick after tick, and ask own agents before each; notes the slots of those at fault.
+
+        A slot without a command in the last ticks keeps its events of an earlier one.
+        """
+        rewards = np.zeros(self.slots, np.float32)
+        ticked = _nothing(self.slots)
+        for tick in ticks:
+            commands = _pack([tick], self.slots)
+            faults |= self._ask(commands, len(tick))
+            # Whoever begins has begun before own agents were asked.
+            begun = replace(commands, begins=np.zeros_like(commands.begins))
+            ticked = self._run(begun, 1)
+            rewards += np.where(commands.runs[0], np.asarray(ticked.rewards), 0.0)
+        return _Ticked(ticked.actions, ticked.events, jnp.asarray(rewards))
+
+    def _ask(self, commands: _Commands, number_of_commands: int) -> dict[int, str]:
+        """Begin the games that begin, and put own agents' answers into their carries.
+
+        Returns the faults by slot.
+        """
+        if not self._asked:
+            return {}
+        first: _Commands = jax.tree.map(lambda leaf: leaf[0], commands)
+        kinds = tuple(seat.caller.observes for seats in self._asked.values() for seat in seats)
+        begun, seen = _begin_and_observe(self.layout, kinds, self._agents, self._slots, first)
+        carries = list(begun.carries)
+        observations = iter(jax.device_get(seen))
+        faults: dict[int, str] = {}
+        for number, seats in self._asked.items():
+            own = np.asarray(first.runs & (first.agent == number))
+            answers = []
+            for seat in seats:
+                answer = hosting.stays(self.slots)
+                seen_here = next(observations)
+                try:
+                    if number_of_commands:
+                        seat.restart(own & np.asarray(first.begins))
+                        answer = seat.ask(seen_here, own & np.asarray(first.agent_acts))
+                except AgentError as error:
+                    faults |= dict.fromkeys(np.flatnonzero(own).tolist(), str(error))
+                answers.append(answer.T)
+            carries[number] = hosting.with_answers(carries[number], answers)
+        self._slots = _Slots(begun.states, tuple(carries))
+        return faults
 
 
 def _pick(leaf: Array, rows: Sequence[int]) -> np.ndarray:
@@ -204,20 +274,44 @@ def _nothing(slots: int) -> _Ticked:
     )
 
 
+@partial(jax.jit, static_argnums=(0, 1))
+def _begin_and_observe(
+    layout: Layout,
+    kinds: tuple[str, ...],
+    agents: tuple[Agent, ...],
+    slots: _Slots,
+    commands: _Commands,
+) -> tuple[_Slots, list[Any]]:
+    """The slots with new games begun, and what their agents observe, of each kind."""
+    slots = _begin(layout, agents, slots, commands)
+    observe = over_kitchens(partial(_as_observed, layout))
+    observed = observe(slots.states, commands.seat, commands.ticks)
+    return slots, [own_observations(layout, kind, observed) for kind in kinds]
+
+
+def _begin(layout: Layout, agents: tuple[Agent, ...], slots: _Slots, commands: _Commands) -> _Slots:
+    """The slots with new games where they begin."""
+    fresh = repeat_kitchens(start(layout), len(commands.runs))
+    keys = over_kitchens(_key)(commands.seed, jnp.zeros_like(slots.states.time))
+    carries = [
+        _where(commands.begins, over_kitchens(agent.begin)(keys), carry)
+        for agent, carry in zip(agents, slots.carries, strict=True)
+    ]
+    return _Slots(_where(commands.begins, fresh, slots.states), tuple(carries))
+
+
 def _tick(
     layout: Layout, agents: tuple[Agent, ...], slots: _Slots, commands: _Commands
 ) -> tuple[_Slots, _Ticked]:
     """One tick of all slots; an agent that no slot asks is not computed."""
-    fresh = repeat_kitchens(start(layout), len(commands.runs))
-    states = _where(commands.begins, fresh, slots.states)
+    slots = _begin(layout, agents, slots, commands)
+    states = slots.states
     observed = over_kitchens(partial(_as_observed, layout))(states, commands.seat, commands.ticks)
-    begin_keys = over_kitchens(_key)(commands.seed, jnp.zeros_like(states.time))
     keys = over_kitchens(_key)(commands.seed, states.time + 1)
     chosen = jnp.full(len(commands.runs), int(Action.STAY), jnp.int32)
     carries = []
     for number, agent in enumerate(agents):
-        begun = over_kitchens(agent.begin)(begin_keys)
-        carry = _where(commands.begins, begun, slots.carries[number])
+        carry = slots.carries[number]
         asked = commands.agent_acts & (commands.agent == number)
         actions, acted = jax.lax.cond(
             asked.any(), partial(_act, agent), _rest, observed, carry, keys

@@ -3,6 +3,7 @@
 Who participants are outside stands in `identities` alone; all other tables know them by number.
 """
 
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
@@ -11,13 +12,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from cochef.errors import InputError
 
-VERSION = "2"
+VERSION = "3"
 _WRITERS = 0x636F6B65  # the lock that a writer of a PostgreSQL database holds
+_PATIENCE = 10_000  # milliseconds that a writer waits for others
 _SQLITE_SETTINGS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    "busy_timeout=10000",
+    f"busy_timeout={_PATIENCE}",
     "secure_delete=ON",
 )
 
@@ -130,6 +132,22 @@ STEPS = sql.Table(
     sql.Column("lags", _Text, nullable=False),
 )
 
+INTERRUPTIONS = sql.Table(
+    "interruptions",
+    METADATA,
+    sql.Column("number", _Whole, primary_key=True, autoincrement=True),
+    sql.Column("game", _Whole, sql.ForeignKey("games.number"), index=True, nullable=False),
+    sql.Column("tick", _Whole, nullable=False),
+    sql.Column("reason", _Text, nullable=False),
+    sql.Column("paused", sql.Boolean, nullable=False),
+    sql.Column("undrawn", _Whole, nullable=False),
+    sql.Column("began", _Real),
+    sql.Column("seconds", _Real),
+    sql.Column("is_over", sql.Boolean, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+OF_GAME = (STEPS, INTERRUPTIONS)
 # In an order that foreign keys allow to delete.
 OF_PARTICIPANT = (IDENTITIES, ANSWERS, RANKINGS, COMMENTS, GAMES, PARTICIPANTS)
 
@@ -137,13 +155,16 @@ OF_PARTICIPANT = (IDENTITIES, ANSWERS, RANKINGS, COMMENTS, GAMES, PARTICIPANTS)
 def connect(url: str) -> sql.Engine:
     """An engine on a database that holds the tables of this version."""
     try:
-        engine = sql.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        is_file = url.startswith("sqlite")
+        options = {} if is_file else {"options": f"-c lock_timeout={_PATIENCE}"}
+        engine = sql.create_engine(url, pool_pre_ping=not is_file, connect_args=options)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise InputError(
             f"database {url!r} ({error}); "
             "give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
         ) from error
     if engine.dialect.name == "sqlite":
+        _keep_private(engine.url)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
@@ -157,6 +178,34 @@ def connect(url: str) -> sql.Engine:
         engine.dispose()
         raise
     return engine
+
+
+def _keep_private(url: sql.URL) -> None:
+    path = file_of(url)
+    if path is not None:
+        try:
+            make_private(path)
+        except OSError as error:
+            raise InputError(
+                f"database {url!r} cannot be used: {error.strerror}; "
+                "it has to be a file of the user who runs this"
+            ) from error
+
+
+def file_of(url: sql.URL) -> Path | None:
+    """The file of an SQLite database; None where it is in memory or on a server."""
+    name = url.database or ""
+    if url.get_backend_name() != "sqlite" or name in ("", ":memory:") or name.startswith("file:"):
+        return None
+    return Path(name)
+
+
+def make_private(path: Path) -> None:
+    """Make a file that only its owner can read, or an existing one so; its logs, too."""
+    path.touch(0o600)
+    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        if part.exists() and part.stat().st_mode & 0o077:
+            part.chmod(0o600)
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401  (a driver's connection)

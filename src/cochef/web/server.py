@@ -1,8 +1,10 @@
 """The servers: free play, and a study."""
 
 import contextlib
+import re
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,26 +13,51 @@ from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.websockets import WebSocket
 
+from cochef import interrupts
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
-from cochef.web import layout_names, tickets
+from cochef.web import layout_names, logs, tickets
 from cochef.web.admin import add_admin
 from cochef.web.app import COOKIE, converse, new_app, notice, page, set_cookie
+from cochef.web.door import Door, DoorConfig, DoorLimits
 from cochef.web.lobby import Lobby
 from cochef.web.loop import GameLoop, Rooms
+from cochef.web.middleware import client_of
 from cochef.web.partners import FoundAgent
-from cochef.web.records import ParticipantIdentity
-from cochef.web.store import StudyFullError, StudyStore
-from cochef.web.study import Study
+from cochef.web.records import Participant, ParticipantIdentity
+from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
+from cochef.web.study import Study, own_code_of
 from cochef.web.study_service import StudyService
+from cochef.web.throttle import Throttle, network_of
 from cochef.web.wire import MAX_FRAME
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None
 
 CAPACITY = 64
 # What a browser on this machine calls it; a request for another name may come from another site.
 LOCAL = ("localhost", "127.0.0.1")
 
 _MESSAGES = 60.0  # a second that a page may send, and some more for each tick
+_MOST_ROOMS = 8  # of free play; opening one again takes a second or two
+_VISITS = 0.5  # a second that a participant may connect
+_VISITS_BURST = 20.0
+_BACKLOG = 128  # connections that are accepted between two turns of the others
+_ENOUGH_FILES = 8_192
+_OWN_FILES = 64  # that the server opens besides connections: database, pages, log
 _COOKIE_DAYS = 30.0
+_HOUR = 3600.0
+_NO_IDENTIFIER = "The address of this page is not complete: it lacks your Prolific identifier."
+_TOO_MANY_JOINS = (
+    "Too many people have come from your network within an hour. Please try again later."
+)
+_UNKNOWN = (
+    "We do not know this browser. Perhaps its cookies were deleted, or you came with another "
+    "one.\n\nPlease open the link once more by which you came to the study: you go on where you "
+    "were."
+)
 _NO_LINK = "Please take part by the link that you were given."
 
 
@@ -42,9 +69,11 @@ def play_app(
     hosts: Sequence[str] = LOCAL,
 ) -> FastAPI:
     """Free play; only requests for one of the hosts are answered."""
-    loop = GameLoop(Rooms(capacity), capacity)
+    own_code = [file.name for file in files if file.is_code]
+    loop = GameLoop(Rooms(capacity, _MOST_ROOMS, own_code), capacity)
     lobby = Lobby(loop, layouts, files)
     app = new_app("CoChef", loop, layouts, hosts=hosts)
+    app.state.door_limits = _door_limits(2 * _MESSAGES, capacity)
 
     @app.get("/")
     def front(request: Request) -> Response:
@@ -79,7 +108,7 @@ def study_app(
     Newcomers need a link that was made for them. With `open_door` anybody may take part without
     one, with `prolific` anybody who comes from Prolific. Whoever has been here may come back.
     """
-    loop = GameLoop(Rooms(capacity), capacity)
+    loop = GameLoop(Rooms(capacity, own_code=own_code_of(study)), capacity)
     service = StudyService(store, loop)
     app = new_app(
         study.title,
@@ -89,6 +118,7 @@ def study_app(
         end=service.close,
     )
     app.state.service = service
+    app.state.door_limits = _door_limits(_study_rate(study), capacity)
     _add_entrance(app, service, open_door=open_door, prolific=prolific)
     _add_participation(app, service)
     if password:
@@ -101,20 +131,41 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
     store = service.store
     study = store.study
 
+    most = float(study.numbers.joins_per_address)
+    joins = Throttle(most / _HOUR, most)
+    # Simulated participants have names of any form.
+    form = re.compile(".*" if store.is_simulated else study.prolific_id_form)
+
+    async def known_or_new(
+        identity: ParticipantIdentity, create: bool, address: str
+    ) -> Participant | None:
+        """The participant of an identity; None where too many have come from the address."""
+        try:
+            return await service.join(identity, create=False)
+        except UnknownLinkError:
+            if not create:
+                raise
+        return await service.join(identity, create=True) if joins.take(address) else None
+
     async def enter(request: Request, kind: str, identifier: str, create: bool) -> Response:
+        if kind == "prolific" and not form.fullmatch(identifier):
+            return notice(study.title, f"{_NO_IDENTIFIER}\n\n{study.contact}", 404)
         try:
             identity = ParticipantIdentity(kind, identifier)
-            participant = await service.join(identity, create)
+            address = network_of(client_of(request.scope))
+            participant = await known_or_new(identity, create, address)
         except StudyFullError:
             return notice(study.title, study.texts.full)
         except InputError as error:
             return notice(study.title, str(error), 404)
+        if participant is None:
+            return notice(study.title, f"{_TOO_MANY_JOINS}\n\n{study.contact}", 429)
         response = RedirectResponse("/study", 303)
         ticket = tickets.ticket(store.secret, participant.number)
         set_cookie(response, request, COOKIE, ticket, days=_COOKIE_DAYS)
         return response
 
-    @app.get("/", responses={303: {}, 404: {}})
+    @app.get("/", responses={303: {}, 404: {}, 429: {}})
     async def front(
         request: Request,
         identifier: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None,
@@ -124,7 +175,7 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
         if tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is not None:
             return RedirectResponse("/study", 303)
         if open_door:
-            return await enter(request, "link", tickets.token(), create=True)
+            return await enter(request, "open", tickets.token(), create=True)
         return notice(study.title, f"{_NO_LINK}\n\n{study.contact}", 404)
 
     @app.get("/join/{link}", responses={303: {}, 404: {}})
@@ -135,17 +186,22 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
 def _add_participation(app: FastAPI, service: StudyService) -> None:
     """Add a participant's page and its websocket."""
     store = service.store
+    visits = Throttle(_VISITS, _VISITS_BURST)
+    study = store.study
 
-    @app.get("/study")
-    def participate() -> Response:
+    @app.get("/study", responses={401: {}})
+    def participate(request: Request) -> Response:
+        if tickets.number_on(store.secret, request.cookies.get(COOKIE, "")) is None:
+            return notice(study.title, f"{_UNKNOWN}\n\nQuestions: {study.contact}", 401)
         return page("study.html")
 
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
         number = tickets.number_on(store.secret, websocket.cookies.get(COOKIE, ""))
-        rate = _MESSAGES + 4 * store.study.numbers.ticks_per_second
-        visit = None if number is None else partial(service.visit, number)
-        await converse(websocket, rate, visit)
+        visit = None
+        if number is not None and visits.take(number):
+            visit = partial(service.visit, number)
+        await converse(websocket, _study_rate(store.study), visit)
 
 
 def serve_play(
@@ -162,8 +218,7 @@ def serve_play(
 
 
 def serve_study(
-    study: Study,
-    store_url: str,
+    store: StudyStore,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -171,42 +226,87 @@ def serve_study(
     capacity: int = CAPACITY,
     open_door: bool = False,
     prolific: bool = False,
+    proxies: Sequence[str] = (),
 ) -> None:
-    """Run a study until Ctrl-C."""
-    store = StudyStore.open(store_url, study)
-    try:
-        app = study_app(
-            study,
-            store,
-            password=password,
-            capacity=capacity,
-            open_door=open_door,
-            prolific=prolific,
-        )
-        run(app, host, port)
-    finally:
-        store.close()
+    """Run the study of a store until Ctrl-C."""
+    app = study_app(
+        store.study,
+        store,
+        password=password,
+        capacity=capacity,
+        open_door=open_door,
+        prolific=prolific,
+    )
+    with store.served_alone():
+        run(app, host, port, proxies)
 
 
-def run(app: FastAPI, host: str, port: int) -> None:
+def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
     """Serve an application until Ctrl-C."""
     check_port(host, port)
-    with contextlib.suppress(KeyboardInterrupt):  # raised again by uvicorn after it has stopped
-        uvicorn.Server(configuration(app, host, port)).run()
+    logs.install()
+    server = uvicorn.Server(configuration(app, host, port, proxies))
+
+    def stop() -> None:
+        server.should_exit = True
+
+    # Outside of our own program, uvicorn raises it again after it has stopped.
+    with interrupts.stopping_by(stop), contextlib.suppress(KeyboardInterrupt):
+        server.run()
 
 
-def configuration(app: FastAPI, host: str, port: int) -> uvicorn.Config:
-    """How an application is served: small frames, no compression, a quick end."""
-    return uvicorn.Config(
+def configuration(
+    app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()
+) -> uvicorn.Config:
+    """How an application is served: behind a door, no compression, a quick end.
+
+    Addresses of clients are taken from the headers of the given proxies, and of nobody else.
+    """
+    app.state.proxies = tuple(proxies)
+    limits: DoorLimits = app.state.door_limits
+    most = _raise_file_limit() - _OWN_FILES
+    connections = max(2, min(limits.connections, most))
+    of_address = min(limits.connections_of_address, connections // 2)  # nobody has them all
+    limits = replace(limits, connections=connections, connections_of_address=of_address)
+    return DoorConfig(
         app,
+        Door(limits, proxies),
         host=host,
         port=port,
+        log_config=None,
         log_level="warning",
-        ws="websockets-sansio",
-        ws_max_size=2 * MAX_FRAME,  # in bytes; our own limit, in characters, says why it refuses
+        access_log=False,
+        loop="asyncio",
+        ws_max_size=MAX_FRAME + MAX_FRAME // 2,  # in bytes; our own limit is in characters
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=2,
+        backlog=_BACKLOG,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        server_header=False,
     )
+
+
+def _door_limits(rate: float, capacity: int) -> DoorLimits:
+    """Limits for pages that may send so many messages a second."""
+    return DoorLimits(frames=2 * rate, connections=DoorLimits.connections + 2 * capacity)
+
+
+def _study_rate(study: Study) -> float:
+    """How many messages a second a participant's page may send."""
+    return _MESSAGES + 4 * study.numbers.ticks_per_second
+
+
+def _raise_file_limit() -> int:
+    """Let the process open as many files as it may; how many that is."""
+    if resource is None:  # not on this system
+        return DoorLimits.connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = hard if hard != resource.RLIM_INFINITY else max(soft, _ENOUGH_FILES)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return soft
 
 
 def check_port(host: str, port: int) -> None:

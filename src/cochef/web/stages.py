@@ -1,11 +1,23 @@
 """What a participant's page shows at each stage. Agents appear only under their letters."""
 
+import math
 from dataclasses import asdict
 from typing import Any
 
+from cochef.web import wire
 from cochef.web.progress import StudyStage
 from cochef.web.records import Participant
 from cochef.web.study import Study
+
+_FRAMES = {  # characters that a page may send at once
+    StudyStage.QUESTIONS: wire.ANSWERS_FRAME,
+    StudyStage.RANKING: wire.MAX_FRAME,
+}
+
+
+def longest_frame(stage: StudyStage) -> int:
+    """How many characters a page may send at once at a stage: many only where people write."""
+    return _FRAMES.get(stage, wire.SMALL_FRAME)
 
 
 def stage_message(study: Study, participant: Participant, alias: str) -> dict[str, Any]:
@@ -19,6 +31,7 @@ def stage_message(study: Study, participant: Participant, alias: str) -> dict[st
         "stage": str(progress.stage),
         "title": study.title,
         "contact": study.contact,
+        "participant": participant.number,
         "text": _text(study, progress.stage),
     }
     match progress.stage:
@@ -27,6 +40,8 @@ def stage_message(study: Study, participant: Participant, alias: str) -> dict[st
         case StudyStage.WARMUP:
             message["tried"] = list(progress.tried)
             message["least"] = study.numbers.warmup_games_least
+            seconds = study.numbers.warmup_ticks_least / study.numbers.ticks_per_second
+            message["least_seconds"] = math.ceil(seconds)
         case StudyStage.RANKING:
             message["comment_questions"] = list(study.comment_questions)
             message["alias"] = alias

@@ -10,9 +10,10 @@ import json
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from sqlalchemy.exc import IntegrityError
 
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Action
-from cochef.web import assignment, schema
+from cochef.web import assignment, databases, schema
 from cochef.web.progress import (
     Answers,
+    Consent,
     Judged,
     ParticipantProgress,
     StudyEvent,
@@ -32,9 +34,13 @@ from cochef.web.progress import (
     beginning,
 )
 from cochef.web.records import (
+    NO_LAYOUT,
+    NO_PLACE,
     UNKNOWN,
     GameEnd,
     GameStart,
+    Interruption,
+    InterruptionReason,
     Participant,
     ParticipantIdentity,
     Phase,
@@ -47,6 +53,7 @@ from cochef.web.schema import (
     CONFIGURATIONS,
     GAMES,
     IDENTITIES,
+    INTERRUPTIONS,
     META,
     PARTICIPANTS,
     RANKINGS,
@@ -54,7 +61,11 @@ from cochef.web.schema import (
 )
 from cochef.web.study import Study, from_configuration
 
+_MINUTE = 60.0
 _HOUR = 3600.0
+_EARLY = (StudyStage.QUESTIONS, StudyStage.INSTRUCTIONS, StudyStage.TUTORIAL)
+_LATE = (StudyStage.WARMUP, StudyStage.RANKING, StudyStage.GAMES)
+_SIMULATED = "simulated"  # the key in `meta`
 _PARTICIPANT_COLUMNS = (
     "number",
     "layout",
@@ -80,6 +91,10 @@ _START_COLUMNS = (
 
 class StudyFullError(InputError):
     """No place is left."""
+
+
+class PlaceGivenError(StudyFullError):
+    """Somebody stayed away for so long that their place was given to somebody else."""
 
 
 class UnknownLinkError(InputError):
@@ -109,21 +124,22 @@ class StudyStore:
         self._next: dict[int, int] = {}  # the tick that comes next in each running game
 
     @classmethod
-    def open(cls, url: str, study: Study) -> "StudyStore":
+    def open(cls, url: str, study: Study, *, simulated: bool = False) -> "StudyStore":
         """The database of a study, created where there is none.
 
-        Refuses another design than the one that participants have joined.
+        Refuses another design than the one that participants have joined, and people beside
+        simulated participants.
         """
         store = cls(schema.connect(url), study)
         try:
-            store._adopt()
+            store._adopt(simulated)
         except InputError:
             store.close()
             raise
         return store
 
-    def _adopt(self) -> None:
-        """Store the study, unless somebody has joined another design."""
+    def _adopt(self, simulated: bool) -> None:
+        """Store the study, unless somebody has joined another design or is of another kind."""
         study = self.study
         with self._writing() as connection:
             design = connection.scalar(sql.select(META.c.value).where(META.c.key == "design"))
@@ -134,11 +150,20 @@ class StudyStore:
                     "database; keep its name, agents, layouts, repeats and questions, or give "
                     "another database"
                 )
-            connection.execute(META.delete().where(META.c.key.in_(["design", "configuration"])))
+            there = _are_simulated(connection)
+            if joined and there != simulated:
+                kinds = ("simulated", "people") if there else ("people", "simulated")
+                raise InputError(
+                    f"{joined} participants in this database are {kinds[0]}; "
+                    f"give another database for participants who are {kinds[1]}"
+                )
             rows = [
                 {"key": "design", "value": study.design_hash},
                 {"key": "configuration", "value": study.configuration_hash},
+                {"key": _SIMULATED, "value": json.dumps(simulated)},
             ]
+            keys = [row["key"] for row in rows]
+            connection.execute(META.delete().where(META.c.key.in_(keys)))
             connection.execute(META.insert(), rows)
             same = CONFIGURATIONS.c.hash == study.configuration_hash
             if not connection.scalar(sql.select(sql.exists().where(same))):
@@ -162,9 +187,23 @@ class StudyStore:
         return cls(engine, from_configuration(json.loads(text)))
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether the participants are simulated, those of a rehearsal."""
+        with self.reading() as connection:
+            return _are_simulated(connection)
+
+    @property
     def url(self) -> sql.URL:
         """Where the database is."""
         return self._engine.url
+
+    def served_alone(self) -> AbstractContextManager[None]:
+        """Refuse a second server on this database while the first one runs."""
+        return databases.served_alone(self._engine)
+
+    def back_up(self, path: Path) -> None:
+        """Write one moment of the database, which may be in use, to a new SQLite file."""
+        databases.back_up(self._engine, path)
 
     def close(self) -> None:
         """Close all connections."""
@@ -209,7 +248,7 @@ class StudyStore:
     def join(
         self, identity: ParticipantIdentity, now: float, *, create: bool = True
     ) -> Participant:
-        """The participant of this identity; a new one gets the layout with the fewest people.
+        """The participant of this identity; a new one has no place before they consent.
 
         Without `create` only those are let in who were invited or have been here.
         """
@@ -232,14 +271,12 @@ class StudyStore:
             return self._participant(connection, number)
 
     def _add_participant(self, connection: sql.Connection, now: float) -> int:
+        self._forget_unconsented(connection, now)
         seed = secrets.randbits(31)
-        place = assignment.free_place(self.study, self._taken(connection, now), seed)
-        if place is None:
-            raise StudyFullError("all places of this study are taken")
-        layout, number = place
+        self._free_place(connection, seed, now)  # whether there is one; it is not kept for them
         row = {
-            "layout": layout,
-            "place": number,
+            "layout": NO_LAYOUT,
+            "place": NO_PLACE,
             "seed": seed,
             **_progress_columns(beginning(self.study)),
             "completion_code": self.study.completion_code or secrets.token_hex(4).upper(),
@@ -249,16 +286,62 @@ class StudyStore:
         added = PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)
         return connection.scalars(added).one()
 
-    def _taken(self, connection: sql.Connection, now: float) -> dict[str, set[int]]:
-        """The places of those who have finished or may still do so."""
-        here = now - self.study.numbers.hours_until_abandoned * _HOUR
-        counts = (PARTICIPANTS.c.stage == StudyStage.THANKS) | (PARTICIPANTS.c.seen >= here)
+    def _forget_unconsented(self, connection: sql.Connection, now: float) -> None:
+        """Delete who came, did not consent and has not been here since; links can be used again."""
+        long_ago = now - self.study.numbers.hours_until_abandoned * _HOUR
+        stale = (PARTICIPANTS.c.stage == StudyStage.CONSENT) & (PARTICIPANTS.c.seen < long_ago)
+        numbers = sql.select(PARTICIPANTS.c.number).where(stale)
+        theirs = IDENTITIES.c.participant.in_(numbers)
+        connection.execute(
+            IDENTITIES.update().where(theirs, IDENTITIES.c.kind == "link").values(participant=None)
+        )
+        connection.execute(IDENTITIES.delete().where(theirs))
+        connection.execute(PARTICIPANTS.delete().where(stale))
+
+    def _free_place(self, connection: sql.Connection, seed: int, now: float) -> dict[str, Any]:
+        """The columns of a free place."""
         chosen = sql.select(PARTICIPANTS.c.layout, PARTICIPANTS.c.place)
-        chosen = chosen.where(counts, PARTICIPANTS.c.stage != StudyStage.DECLINED)
         taken: dict[str, set[int]] = {}
-        for layout, place in connection.execute(chosen):
+        for layout, place in connection.execute(chosen.where(self._holds_place(now))):
             taken.setdefault(layout, set()).add(place)
-        return taken
+        free = assignment.free_place(self.study, taken, seed)
+        if free is None:
+            raise StudyFullError("all places of this study are taken")
+        return {"layout": free[0], "place": free[1]}
+
+    def _holds_place(self, now: float) -> sql.ColumnElement[bool]:
+        """Who has finished, or consented and may still finish."""
+        numbers = self.study.numbers
+        stage = PARTICIPANTS.c.stage
+        seen = PARTICIPANTS.c.seen
+        return (
+            (stage == StudyStage.THANKS)
+            | stage.in_(_EARLY) & (seen >= now - numbers.minutes_until_released * _MINUTE)
+            | stage.in_(_LATE) & (seen >= now - numbers.hours_until_abandoned * _HOUR)
+        )
+
+    def _keep_place(
+        self, connection: sql.Connection, participant: Participant, now: float
+    ) -> dict[str, Any]:
+        """Columns by which somebody has their place again, or another one.
+
+        Whoever stayed away for long loses their place as soon as somebody else has it; who has not
+        met the partners yet gets another.
+        """
+        own = PARTICIPANTS.c.number == participant.number
+        same = (PARTICIPANTS.c.layout == participant.layout) & (
+            PARTICIPANTS.c.place == participant.place
+        )
+        others = sql.exists().where(same, ~own, self._holds_place(now))
+        held = sql.exists().where(own, self._holds_place(now))
+        stage = participant.progress.stage
+        if stage not in (*_EARLY, *_LATE) or connection.scalar(sql.select(held | ~others)):
+            return {}
+        if stage in _EARLY:
+            return self._free_place(connection, participant.seed, now)
+        raise PlaceGivenError(
+            "you have been away for so long that your place was given to somebody else"
+        )
 
     def participant(self, number: int) -> Participant:
         """One participant."""
@@ -291,10 +374,11 @@ class StudyStore:
         )
 
     def note_seen(self, number: int, now: float) -> None:
-        """Note that a participant is here."""
+        """Note that a participant is here, and still has their place."""
         own = PARTICIPANTS.c.number == number
         with self._writing() as connection:
-            connection.execute(PARTICIPANTS.update().where(own).values(seen=now))
+            row = self._keep_place(connection, self._participant(connection, number), now)
+            connection.execute(PARTICIPANTS.update().where(own).values(**row, seen=now))
 
     def act(self, number: int, event: StudyEvent, now: float) -> Participant:
         """Store an event that is allowed where a participant stands; the participant afterwards."""
@@ -308,6 +392,10 @@ class StudyStore:
         after = advance(self.study, before.progress, event)
         finished = now if after.stage is StudyStage.THANKS else None
         row = {**_progress_columns(after), "seen": now, "finished": finished}
+        if event == Consent(True):
+            row |= self._free_place(connection, before.seed, now)
+        else:
+            row |= self._keep_place(connection, before, now)
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(row))
         match event:
             case Answers(values) if values:
@@ -383,9 +471,13 @@ class StudyStore:
 
     def _insert(self, batch: Sequence[Steps]) -> None:
         rows = [_steps_row(steps) for steps in batch if steps.actions]
-        if rows:
+        interrupted = [(steps.game, one) for steps in batch for one in steps.interruptions]
+        if rows or interrupted:
             with self._writing() as connection:
-                connection.execute(STEPS.insert(), rows)
+                if rows:
+                    connection.execute(STEPS.insert(), rows)
+                for game, one in interrupted:
+                    _store_interruption(connection, game, one)
 
     def _is_running(self, game: int) -> bool:
         running = (GAMES.c.number == game) & GAMES.c.ended.is_(None)
@@ -435,6 +527,12 @@ class StudyStore:
             self._next[found[-1].number] = len(found[-1].actions)
         return found[-1]
 
+    def games_begun(self, participant: int, phase: Phase) -> int:
+        """How many games of a phase a participant has begun."""
+        own = (GAMES.c.participant == participant) & (GAMES.c.phase == phase)
+        with self.reading() as connection:
+            return connection.scalar(sql.select(sql.func.count()).where(own)) or 0
+
     def game(self, number: int) -> StoredGame:
         """One game."""
         found = list(self.games(GAMES.c.number == number))
@@ -446,14 +544,13 @@ class StudyStore:
         """The chosen games, or all, in the order in which they began."""
         where = sql.true() if chosen is None else chosen
         several = sql.select(GAMES).where(where).order_by(GAMES.c.number)
-        joined = sql.select(STEPS).join(GAMES).where(where).order_by(STEPS.c.game, STEPS.c.first)
         with self.reading() as connection:
             rows = connection.execute(several).mappings().all()
-            steps: dict[int, list[Mapping[Any, Any]]] = {}
-            for part in connection.execute(joined).mappings():
-                steps.setdefault(part["game"], []).append(part)
+            steps = _by_game(connection, STEPS, where, STEPS.c.first)
+            interruptions = _by_game(connection, INTERRUPTIONS, where, INTERRUPTIONS.c.number)
         for row in rows:
-            yield _stored_game(row, steps.get(row["number"], []))
+            number = row["number"]
+            yield _stored_game(row, steps.get(number, []), interruptions.get(number, []))
 
     def withdraw(self, number: int) -> None:
         """Delete everything about a participant."""
@@ -462,7 +559,8 @@ class StudyStore:
             self._participant(connection, number)
             for (game,) in connection.execute(own).all():
                 self._next.pop(game, None)
-            connection.execute(STEPS.delete().where(STEPS.c.game.in_(own)))
+            for table in schema.OF_GAME:
+                connection.execute(table.delete().where(table.c.game.in_(own)))
             for table in schema.OF_PARTICIPANT:
                 column = table.c.number if table is PARTICIPANTS else table.c.participant
                 connection.execute(table.delete().where(column == number))
@@ -475,8 +573,24 @@ class StudyStore:
             connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def _are_simulated(connection: sql.Connection) -> bool:
+    known = connection.scalar(sql.select(META.c.value).where(META.c.key == _SIMULATED))
+    return known is not None and json.loads(known)
+
+
 def _progress_columns(progress: ParticipantProgress) -> dict[str, Any]:
     return {"stage": progress.stage, "tried": json.dumps(progress.tried), "games": progress.games}
+
+
+def _store_interruption(connection: sql.Connection, game: int, one: Interruption) -> None:
+    values = {"game": game, **asdict(one)}
+    row = values.pop("row")
+    if row is None:
+        connection.execute(INTERRUPTIONS.insert().values(values))
+    else:
+        connection.execute(
+            INTERRUPTIONS.update().where(INTERRUPTIONS.c.number == row).values(values)
+        )
 
 
 def _steps_row(steps: Steps) -> dict[str, Any]:
@@ -501,7 +615,38 @@ def _lags(ticks: int, reported: Iterable[Sequence[int]]) -> tuple[int, ...]:
     return tuple(lags)
 
 
-def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> StoredGame:
+def _by_game(
+    connection: sql.Connection,
+    table: sql.Table,
+    where: sql.ColumnElement[bool],
+    order: sql.Column[int],
+) -> dict[int, list[Mapping[Any, Any]]]:
+    """The rows of a table that belong to the chosen games, in order, by the games' numbers."""
+    found: dict[int, list[Mapping[Any, Any]]] = {}
+    chosen = sql.select(table).join(GAMES).where(where).order_by(order)
+    for row in connection.execute(chosen).mappings():
+        found.setdefault(row["game"], []).append(row)
+    return found
+
+
+def _interruption(row: Mapping[Any, Any]) -> Interruption:
+    return Interruption(
+        tick=row["tick"],
+        reason=InterruptionReason(row["reason"]),
+        paused=row["paused"],
+        undrawn=row["undrawn"],
+        began=row["began"],
+        seconds=row["seconds"],
+        row=row["number"],
+        is_over=row["is_over"],
+    )
+
+
+def _stored_game(
+    row: Mapping[Any, Any],
+    steps: Sequence[Mapping[Any, Any]],
+    interruptions: Sequence[Mapping[Any, Any]],
+) -> StoredGame:
     taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
     reported = itertools.chain.from_iterable(json.loads(part["lags"]) for part in steps)
     start = GameStart(
@@ -513,6 +658,7 @@ def _stored_game(row: Mapping[Any, Any], steps: Sequence[Mapping[Any, Any]]) -> 
         configuration=row["configuration"],
         actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
         lags=_lags(len(taken), reported),
+        interruptions=tuple(_interruption(one) for one in interruptions),
         began=row["began"],
         finished=row["finished"],
         ended=GameEnd(row["ended"]) if row["ended"] else None,

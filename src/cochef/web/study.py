@@ -8,6 +8,7 @@ Participants never see either.
 import dataclasses
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from cochef.agents import names
-from cochef.agents.modified import MAX_SLOWNESS
 from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import SEATS
-from cochef.validation import number, one_of, table, whole_number
-from cochef.web import layout_names
+from cochef.validation import one_of, truth
+from cochef.web import layout_names, stand_ins
+from cochef.web.study_numbers import Exclusions, Numbers, checked_table, limited_table
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_TEXT = 20_000
@@ -31,28 +32,16 @@ MAX_AGENTS = 8
 MAX_QUESTIONS = 20
 KINDS = ("choice", "number", "text")
 
-_SIMPLE = ("name", "title", "contact", "tutorial_layout", "completion_code")
-_KEYS = (*_SIMPLE, "agents", "comment_questions", "numbers", "texts", "questions", "layouts")
-
-
-def _limited(default: int | float, least: int | float, most: int | float) -> Any:  # noqa: ANN401
-    return field(default=default, metadata={"least": least, "most": most})
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """How many, how long, how fast."""
-
-    participants_per_layout: int = _limited(12, 1, 10_000)
-    repeats: int = _limited(3, 1, 50)  # games with each agent in each seat
-    ticks_per_second: float = _limited(8.0, 0.1, 1_000.0)
-    game_ticks: int = _limited(400, 1, layouts.MAX_HORIZON)
-    warmup_ticks: int = _limited(400, 1, layouts.MAX_HORIZON)  # a free game may be ended earlier
-    tutorial_ticks: int = _limited(1_200, 1, layouts.MAX_HORIZON)
-    agent_acts_once_in: int = _limited(8, 1, MAX_SLOWNESS)  # ticks; see `session.py`
-    countdown_seconds: float = _limited(3.0, 0.0, 60.0)  # before a game begins or goes on
-    warmup_games_least: int = _limited(1, 0, 20)  # with each agent before one may go on
-    hours_until_abandoned: float = _limited(24.0, 0.01, 10_000.0)  # then a place is free again
+_SIMPLE = (
+    "name",
+    "title",
+    "contact",
+    "tutorial_layout",
+    "completion_code",
+    "prolific_id_form",
+)
+_TABLES = ("agents", "comment_questions", "numbers", "exclusions", "texts", "questions", "layouts")
+_KEYS = (*_SIMPLE, "stand_in", *_TABLES)
 
 
 @dataclass(frozen=True)
@@ -91,12 +80,23 @@ class Study:
     agents: tuple[str, ...]  # labels
     layouts: Mapping[str, Mapping[str, str]]  # layout -> label -> the name that is loaded
     texts: Texts
-    numbers: Numbers = Numbers()
+    numbers: Numbers = field(default_factory=Numbers)
     questions: tuple[Question, ...] = ()
     comment_questions: tuple[str, ...] = ()
     tutorial_layout: str = "cramped_room"
     completion_code: str = ""  # empty: everybody gets a code of their own
     contact: str = ""
+    prolific_id_form: str = "[0-9A-Za-z]{1,64}"  # a regular expression
+    stand_in: bool = False  # whether labels may name methods that did not make the agents
+    exclusions: Exclusions = field(default_factory=Exclusions)
+
+    def __post_init__(self) -> None:
+        """Refuse rules that would leave everybody out."""
+        least = self.exclusions.games_least
+        if least is not None and least > self.games_each:
+            raise InputError(
+                f"exclusions.games_least is {least}; everybody plays {self.games_each} games"
+            )
 
     @property
     def games_each(self) -> int:
@@ -111,6 +111,7 @@ class Study:
             "study": dataclasses.asdict(self),
             "layouts": {name: layouts.to_toml(layouts.get(name)) for name in played},
             "agent_files": self.agent_files,
+            "stand_ins": [vars(one) for one in stand_ins.find(self.layouts)],
         }
 
     @cached_property
@@ -134,8 +135,9 @@ class Study:
     def design_hash(self) -> str:
         """A checksum of what must not change once somebody has joined.
 
-        That is agents, layouts, number of games and questions. Agents are what their files hold,
-        questions what can be answered; the words of a question may change.
+        That is agents, layouts, number of games, questions, and what the analysis leaves out.
+        Agents are what their files hold, questions what can be answered; the words of a question
+        may change.
         """
         unworded = [dataclasses.replace(question, text="") for question in self.questions]
         design = {
@@ -147,6 +149,7 @@ class Study:
             "repeats": self.numbers.repeats,
             "questions": [dataclasses.asdict(question) for question in unworded],
             "comment_questions": self.comment_questions,
+            "exclusions": dataclasses.asdict(self.exclusions),
         }
         return hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest()
 
@@ -171,7 +174,7 @@ def shipped(name: str = "paper") -> Study:
             f"no study {name!r} ships; there are: {', '.join(found)}, "
             "or give the path of a .toml file"
         )
-    return parse((_studies() / f"{name}.toml").read_text("utf-8"), name)
+    return parse(template(name), name)
 
 
 def get(name: str) -> Study:
@@ -209,6 +212,7 @@ def from_configuration(configuration: Mapping[str, Any]) -> Study:
     restored = {
         "texts": Texts(**stored["texts"]),
         "numbers": Numbers(**stored["numbers"]),
+        "exclusions": Exclusions(**stored["exclusions"]),
         "questions": tuple(
             Question(**{**question, "options": tuple(question["options"])})
             for question in stored["questions"]
@@ -219,15 +223,45 @@ def from_configuration(configuration: Mapping[str, Any]) -> Study:
     return Study(**{**stored, **restored})
 
 
+def own_code_of(study: Study) -> list[str]:
+    """The own agents of a study, MODULE:FACTORY; whoever wrote its file lets their code be run."""
+    loaded = [agent for agents in study.layouts.values() for agent in agents.values()]
+    return [agent for agent in loaded if names.runs_code(agent)]
+
+
 def check_agents(study: Study) -> int:
-    """Load every agent on its layout; how many there are. Refuses one that cannot be loaded."""
+    """Load every agent on its layout; how many there are.
+
+    Refuses one that cannot be loaded, and one under the name of a method that did not make it,
+    unless the study says that it has stand-ins.
+    """
     for name, agents in study.layouts.items():
         for label, agent in agents.items():
             try:
-                names.load(agent, layouts.get(name))
+                names.load(agent, layouts.get(name), own_code=True)
             except InputError as error:
                 raise InputError(f"agent {label!r} in {name}: {error}") from None
+    found = stand_ins.find(study.layouts)
+    if found and not study.stand_in:
+        raise InputError(
+            f"{found[0].described}; give an agent of that method, another label, or, for a trial, "
+            "stand_in = true"
+        )
     return sum(len(agents) for agents in study.layouts.values())
+
+
+def check_contact(study: Study) -> None:
+    """Refuse a study that does not say whom participants can ask."""
+    if not study.contact:
+        raise InputError(
+            "contact is empty; say who answers participants' questions and deletes their data, "
+            'such as contact = "Ada Lovelace, ada@example.org"'
+        )
+
+
+def template(name: str = "paper") -> str:
+    """The text of a study that ships, to begin a study of one's own with."""
+    return (_studies() / f"{name}.toml").read_text("utf-8")
 
 
 def _studies() -> Any:  # noqa: ANN401  (importlib's Traversable)
@@ -235,11 +269,12 @@ def _studies() -> Any:  # noqa: ANN401  (importlib's Traversable)
 
 
 def _checked(content: Mapping[str, Any]) -> Study:
-    table = _checked_table(content, _KEYS, "the study")
+    table = checked_table(content, _KEYS, "the study")
     labels = _lines(table.get("agents"), "agents", 2, MAX_AGENTS, longest=40)
     if len(set(labels)) < len(labels):
         raise InputError(f"agents is {shown(list(labels))}; every label once")
     simple = {key: _line(table[key], key) for key in _SIMPLE if key in table}
+    _check_form(simple.get("prolific_id_form", Study.prolific_id_form))
     missing = {"name", "title"} - simple.keys()
     if missing:
         raise InputError(f"no {min(missing)}; a study has a name and a title")
@@ -250,6 +285,8 @@ def _checked(content: Mapping[str, Any]) -> Study:
         layouts=found,
         texts=_texts(table.get("texts", {})),
         numbers=_numbers(table.get("numbers", {})),
+        exclusions=Exclusions(**limited_table(table.get("exclusions", {}), Exclusions)),
+        stand_in=truth(table.get("stand_in", False), "stand_in"),
         questions=_questions(table.get("questions", [])),
         comment_questions=_lines(
             table.get("comment_questions", []), "comment_questions", 0, MAX_QUESTIONS
@@ -258,13 +295,13 @@ def _checked(content: Mapping[str, Any]) -> Study:
     )
 
 
-def _checked_table(value: object, allowed: Sequence[str], name: str) -> Mapping[str, Any]:
-    """A table that has no other keys than these."""
-    checked = table(value, name, ", ".join(allowed))
-    for key in checked:
-        if key not in allowed:
-            raise InputError(f"unknown key {shown(key)} in {name}; allowed: {', '.join(allowed)}")
-    return checked
+def _check_form(form: str) -> None:
+    try:
+        re.compile(form)
+    except re.error as error:
+        raise InputError(
+            f"prolific_id_form is {shown(form)} ({error}); it takes a regular expression"
+        ) from None
 
 
 def _line(text: object, name: str, longest: int = 500) -> str:
@@ -291,7 +328,7 @@ def _layouts(value: object, labels: tuple[str, ...]) -> dict[str, dict[str, str]
         )
     found = {}
     for layout, loaded in value.items():
-        agents = _checked_table(loaded, labels, f"layouts.{layout}")
+        agents = checked_table(loaded, labels, f"layouts.{layout}")
         missing = [label for label in labels if label not in agents]
         if missing:
             raise InputError(
@@ -306,7 +343,7 @@ def _layouts(value: object, labels: tuple[str, ...]) -> dict[str, dict[str, str]
 
 def _texts(value: object) -> Texts:
     allowed = [text.name for text in dataclasses.fields(Texts)]
-    texts = _checked_table(value, allowed, "texts")
+    texts = checked_table(value, allowed, "texts")
     for key in allowed:
         text = texts.get(key)
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
@@ -317,13 +354,13 @@ def _texts(value: object) -> Texts:
 
 
 def _numbers(value: object) -> Numbers:
-    known = {known.name: known for known in dataclasses.fields(Numbers)}
-    checked: dict[str, Any] = {}
-    for key, given in _checked_table(value, list(known), "numbers").items():
-        check = whole_number if isinstance(known[key].default, int) else number
-        limits = known[key].metadata
-        checked[key] = check(given, f"numbers.{key}", limits["least"], limits["most"])
-    return Numbers(**checked)
+    found = Numbers(**limited_table(value, Numbers))
+    if found.warmup_ticks_least > found.warmup_ticks:
+        raise InputError(
+            f"numbers.warmup_ticks_least is {found.warmup_ticks_least}; "
+            f"a free game has only {found.warmup_ticks} ticks (warmup_ticks)"
+        )
+    return found
 
 
 def _questions(tables: object) -> tuple[Question, ...]:
@@ -339,7 +376,7 @@ def _questions(tables: object) -> tuple[Question, ...]:
 
 def _question(value: object) -> Question:
     allowed = [part.name for part in dataclasses.fields(Question)]
-    table = _checked_table(value, allowed, "a question")
+    table = checked_table(value, allowed, "a question")
     ident = _line(table.get("id"), "a question's id", 40)
     if not ident.isidentifier():
         raise InputError(f"a question's id is {ident!r}; it takes letters, digits and _")

@@ -14,22 +14,45 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from sqlalchemy.exc import DBAPIError
+
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import records, tickets, wire
 from cochef.web.connection import TRY_AGAIN_LATER, Connection
 from cochef.web.live import LiveGame
 from cochef.web.loop import FullError, GameLoop
-from cochef.web.progress import GamePlayed, StudyEvent, StudyStage, WarmupPlayed
-from cochef.web.records import GameEnd, GameStart, Participant, ParticipantIdentity, Phase, Steps
+from cochef.web.progress import GamePlayed, StudyEvent, StudyStage, TutorialDone, WarmupPlayed
+from cochef.web.records import (
+    GameEnd,
+    GameStart,
+    InterruptionReason,
+    Participant,
+    ParticipantIdentity,
+    Phase,
+    Steps,
+    StoredGame,
+)
+from cochef.web.room import TickResult
 from cochef.web.session import GameSetup, JointAction
-from cochef.web.stages import stage_message
-from cochef.web.store import StudyStore
+from cochef.web.stages import longest_frame, stage_message
+from cochef.web.store import PlaceGivenError, StudyFullError, StudyStore
 from cochef.web.visitor import Visitor
 
 STORED_EVERY = 0.5  # seconds
+NOT_STORED = (
+    "Nothing can be stored at the moment, so the study has to wait. What was stored is safe, and "
+    "the page goes on by itself as soon as it can."
+)
+
+_SLOW = 2.0  # seconds that storing may take before games wait for it
+_SLOW_STORE = "Your game waits until everything so far is stored."
 
 _BUSY = "a game is running; play it to its end first"
+_PLACE_GIVEN = (
+    "You have been away for so long that your place in the study was given to somebody else. "
+    "What you did so far is kept. Thank you very much for your help!"
+)
 _CANNOT_OPEN = "this game cannot be opened at the moment; please tell whoever runs the study"
 
 T = TypeVar("T")
@@ -51,6 +74,21 @@ class _Present(Visitor):
             return None
         agents = [partner.agent for partner in self.participant.plan.partners]
         return agents.index(self.start.agent)
+
+    @property
+    def has_played(self) -> bool:
+        """Whether the live game has come to its end: its last tick, or the tutorial's soup."""
+        if self.live is None or self.start is None:
+            return False
+        served = self.start.phase is Phase.TUTORIAL and self.live.game.score > 0
+        return self.live.game.is_over or served
+
+    def on_tick(self, over: Callable[[LiveGame], None], live: LiveGame, result: TickResult) -> None:
+        """Show the page a tick of its game; the tutorial ends with the first soup served."""
+        super().on_tick(over, live, result)
+        if self.live is live and self.has_played and not live.game.is_over:
+            self.loop.pause(live)
+            over(live)
 
 
 @dataclass(frozen=True)
@@ -107,23 +145,39 @@ class StudyService:
         """Talk with a participant's page until it goes."""
         visitor: _Present | None = None
         try:
-            async for frame in page.frames():
+            async for message in page.messages():
                 try:
-                    message = wire.read(frame)
+                    if isinstance(message, InputError):
+                        raise message
+                    said = message
                     if visitor is None or visitor.page is not page:
                         visitor = await self._greet(number, page, message)
-                        message = wire.Hello(False)
+                        said = wire.Hello(False)
                     if visitor is not None:
                         async with visitor.turn:
-                            await self._handle(visitor, message)
+                            await self._handle(visitor, said)
+                except StudyFullError as error:
+                    self._turn_away(page, error)
                 except InputError as error:
                     page.send({"type": "error", "message": str(error)})
                 except FullError:
                     page.send({"type": "full", "text": self.store.study.texts.full})
                     page.close(TRY_AGAIN_LATER)
+                except DBAPIError as error:
+                    _LOG.error("participant %d: the database does not answer: %s", number, error)
+                    _send_away(page)
         finally:
             if visitor is not None and visitor.leave(page):
                 await self._unload(visitor)
+
+    def _turn_away(self, page: Connection, error: StudyFullError) -> None:
+        """Tell a page that there is no place for its person, or not any more."""
+        study = self.store.study
+        text = study.texts.full
+        if isinstance(error, PlaceGivenError):
+            text = f"{_PLACE_GIVEN}\n\n{study.contact}"
+        page.send({"type": "full", "text": text})
+        page.close()
 
     async def _greet(
         self, number: int, page: Connection, message: wire.PageMessage
@@ -141,13 +195,14 @@ class StudyService:
         if visitor is None:
             if self.present >= self.loop.capacity:
                 raise FullError
-            visitor = _Present(loop=self.loop, participant=participant)
+            stall_seconds = self.store.study.numbers.stall_seconds
+            visitor = _Present(loop=self.loop, participant=participant, stall_seconds=stall_seconds)
             self._present[number] = visitor
         return visitor if visitor.arrive(page, message.take_over) else None
 
     async def _handle(self, visitor: _Present, message: wire.PageMessage) -> None:
         match message:
-            case wire.Ready() | wire.KeyChange() | wire.TickDrawn():
+            case wire.Ready() | wire.KeyChange() | wire.TickDrawn() | wire.PauseGame():
                 visitor.play(message)
             case wire.Hello():
                 await self.ask(self.store.note_seen, visitor.participant.number, time.time())
@@ -155,7 +210,7 @@ class StudyService:
             case wire.StartNext(partner):
                 if visitor.live is not None:
                     raise InputError(_BUSY)
-                await self._start(visitor, self._next_game(visitor.participant, partner))
+                await self._start(visitor, await self._next_game(visitor.participant, partner))
             case wire.Stop():
                 await self._stop(visitor)
             case wire.Submit(event):
@@ -163,7 +218,7 @@ class StudyService:
                     raise InputError(_BUSY)
                 number = visitor.participant.number
                 visitor.participant = await self.ask(self.store.act, number, event, time.time())
-                visitor.send(self._stage(visitor))
+                self._send_stage(visitor)
             case wire.StartChosen():
                 raise InputError("in a study the games are chosen for you")
 
@@ -175,56 +230,69 @@ class StudyService:
         if visitor.live is None:
             stored = await self.ask(self.store.unfinished_game, number)
         waiting = visitor.live is not None or stored is not None
-        visitor.send(self._stage(visitor) | {"waiting": waiting})
+        self._send_stage(visitor, waiting=waiting)
         if stored is not None:
-            played = [(int(first), int(second)) for first, second in stored.actions]
-            await self._start(visitor, stored.start, stored.number, played)
+            await self._start(visitor, stored.start, stored)
         elif visitor.live is not None and not visitor.live.game.is_over:
+            if visitor.live.due is not None:
+                visitor.live.interrupt(InterruptionReason.GONE)
             self.loop.pause(visitor.live)
-            visitor.send(visitor.live.announcement())
+            self._announce(visitor, visitor.live)
 
-    def _stage(self, visitor: _Present) -> dict[str, Any]:
-        alias = tickets.alias(self.store.secret, visitor.participant.number)
-        return stage_message(self.store.study, visitor.participant, alias)
+    def _send_stage(self, visitor: _Present, **more: bool) -> None:
+        """Tell the page where the participant stands; it may send as much as it needs there."""
+        participant = visitor.participant
+        alias = tickets.alias(self.store.secret, participant.number)
+        visitor.send(stage_message(self.store.study, participant, alias) | more)
+        if visitor.page is not None:
+            visitor.page.longest = longest_frame(participant.progress.stage)
 
-    def _next_game(self, participant: Participant, partner: int | None) -> GameStart:
+    async def _next_game(self, participant: Participant, partner: int | None) -> GameStart:
         study = self.store.study
         stage = participant.progress.stage
         if stage is StudyStage.TUTORIAL:
-            return records.tutorial_game(study, participant, 0)
+            number = await self.ask(self.store.games_begun, participant.number, Phase.TUTORIAL)
+            return records.tutorial_game(study, participant, number)
         if stage is StudyStage.WARMUP:
             if partner is None:
                 raise InputError("partner is missing; it takes the number of a partner")
-            return records.warmup_game(study, participant, partner)
+            number = await self.ask(self.store.games_begun, participant.number, Phase.WARMUP)
+            return records.warmup_game(study, participant, partner, number)
         return records.counted_game(study, participant)
 
     async def _start(
-        self,
-        visitor: _Present,
-        start: GameStart,
-        number: int | None = None,
-        played: list[JointAction] | None = None,
+        self, visitor: _Present, start: GameStart, stored: StoredGame | None = None
     ) -> None:
         """Start a new game, or go on with a stored one; tell the page when it can run."""
         visitor.send({"type": "wait"})
         setup = await self._open(visitor.participant, start)
         listener = partial(visitor.on_tick, partial(self._complete_later, visitor))
-        live = self.loop.add(setup, listener, played or [])
+        live = self.loop.add(setup, listener, _played(stored))
         try:
-            if number is None:
-                number = await self.ask(self.store.begin_game, start, time.time())
+            if stored is None:
+                live.number = await self.ask(self.store.begin_game, start, time.time())
+            else:
+                live.number = stored.number
+                live.restore(stored.interruptions)
             await live.caught_up.wait()
         except BaseException:
             self.loop.remove(live)
             raise
-        live.number = number
         visitor.start = start
         live.details = self._details(visitor, start)
+        if start.phase is Phase.GAME:
+            live.most_pauses = self.store.study.numbers.pauses_most
         visitor.live = live
-        if live.game.is_over:  # it ended just before the server did
+        if visitor.has_played:  # it ended just before the server did
             self._complete_later(visitor, live)
         else:
-            visitor.send(live.announcement())
+            self._announce(visitor, live)
+
+    def _announce(self, visitor: _Present, live: LiveGame) -> None:
+        """Tell the page of a game; one that was paused too often goes on at once."""
+        visitor.send(live.announcement())
+        if live.most_pauses is not None and live.pauses > live.most_pauses:
+            visitor.play(wire.Ready(self.store.study.numbers.countdown_seconds))
 
     async def _open(self, participant: Participant, start: GameStart) -> GameSetup:
         """Open the game's room and set the game up.
@@ -283,7 +351,8 @@ class StudyService:
         self.loop.remove(live)
         number = visitor.participant.number
         score = live.game.score
-        event = _event_of_end(visitor)
+        event = self._event_of_end(visitor, live)
+        live.end_interruption()
         steps = live.take_steps()
 
         def store() -> Participant:
@@ -298,8 +367,22 @@ class StudyService:
             return
         visitor.live = None
         visitor.start = None
-        visitor.send({"type": "over", "game": live.number, "score": score, "t": live.game.tick})
-        visitor.send(self._stage(visitor))
+        ended_with = {"game": live.number, "score": score, "t": live.game.tick}
+        visitor.send({"type": "over", **ended_with, "counts": event is not None})
+        self._send_stage(visitor)
+
+    def _event_of_end(self, visitor: _Present, live: LiveGame) -> StudyEvent | None:
+        """What the end of the live game means for the participant's progress; perhaps nothing."""
+        start = visitor.start
+        if start is None:
+            return None
+        if start.phase is Phase.TUTORIAL:
+            return TutorialDone() if live.game.score > 0 else None
+        if start.phase is Phase.WARMUP:
+            long_enough = live.game.tick >= self.store.study.numbers.warmup_ticks_least
+            partner = visitor.partner
+            return WarmupPlayed(partner) if long_enough and partner is not None else None
+        return GamePlayed(start.number)
 
     async def _unload(self, visitor: _Present) -> None:
         """The page has gone: store what was played, and drop the game."""
@@ -307,6 +390,7 @@ class StudyService:
         number = visitor.participant.number
         self._present.pop(number, None)
         if live is not None and not live.game.is_over:
+            live.leave()
             visitor.drop_game()
             try:
                 await self.ask(self.store.append, [live.take_steps()])
@@ -326,16 +410,25 @@ class StudyService:
         for visitor in self._present.values():
             live = visitor.live
             # A game that is over is stored together with its end, by `_finish`.
-            if live and live.stored < len(live.actions) and not live.game.is_over:
+            if live and live.has_news and not live.game.is_over:
                 batches.append(_Batch(visitor, live, live.take_steps()))
         if not batches:
             return
+        # Handed over at once: the end of one of these games must not reach the store before.
+        storing = asyncio.get_running_loop().run_in_executor(
+            self._writer, self.store.append, [batch.steps for batch in batches]
+        )
+        await asyncio.wait({storing}, timeout=_SLOW)
+        waiting = [] if storing.done() else self._pause_all()
         try:
-            refused = await self.ask(self.store.append, [batch.steps for batch in batches])
+            refused = await storing
         except Exception as error:
             for batch in batches:
                 self._not_stored(batch.visitor, error)
             return
+        for visitor in waiting:
+            if visitor.live is not None:
+                visitor.send(visitor.live.announcement())
         for batch in batches:
             if batch.live.number in refused:
                 gone = InputError("the game is not in the store any more")
@@ -343,12 +436,22 @@ class StudyService:
             else:
                 batch.visitor.send({"type": "stored", "tick": batch.steps.end})
 
+    def _pause_all(self) -> list[_Present]:
+        """The database takes long: let all games wait for it, and tell their pages."""
+        _LOG.error("the database takes more than %g seconds; all games wait", _SLOW)
+        playing = [one for one in self._present.values() if one.live and one.live.due is not None]
+        for visitor in playing:
+            if visitor.live is not None:
+                self.loop.pause(visitor.live)
+                visitor.send({"type": "trouble", "text": _SLOW_STORE})
+        return playing
+
     def _not_stored(self, visitor: _Present, error: Exception) -> None:
         """Steps could not be stored: let the page come back to what the store holds."""
         _LOG.error("participant %d: not stored: %s", visitor.participant.number, error)
         visitor.drop_game()
         if visitor.page is not None:
-            visitor.page.close(TRY_AGAIN_LATER)
+            _send_away(visitor.page)
 
     async def withdraw(self, number: int) -> None:
         """Delete all data of a participant, and send them away."""
@@ -366,11 +469,13 @@ class StudyService:
         self._writer.shutdown()
 
 
-def _event_of_end(visitor: _Present) -> StudyEvent | None:
-    """What the end of the live game means for the participant's progress."""
-    partner = visitor.partner
-    if visitor.start is None or partner is None:
-        return None
-    if visitor.start.phase is Phase.WARMUP:
-        return WarmupPlayed(partner)
-    return GamePlayed(visitor.start.number)
+def _send_away(page: Connection) -> None:
+    """Tell a page that nothing can be stored; it comes back to what the store holds."""
+    page.send({"type": "trouble", "text": NOT_STORED})
+    page.close(TRY_AGAIN_LATER)
+
+
+def _played(stored: StoredGame | None) -> list[JointAction]:
+    if stored is None:
+        return []
+    return [(int(first), int(second)) for first, second in stored.actions]

@@ -19,6 +19,18 @@ def number_on(secret: bytes, text: str) -> int | None:
     return int(number) if genuine else None
 
 
+def seal(secret: bytes, text: str) -> str:
+    """A text that only the holder of the secret can have written; it has no full stop."""
+    return f"{text}.{_signature(secret, f'seal {text}')}"
+
+
+def unsealed(secret: bytes, sealed: str) -> str | None:
+    """The text that was sealed, or None if the seal is not genuine."""
+    text, _, signature = sealed.partition(".")
+    genuine = _signature(secret, f"seal {text}")
+    return text if hmac.compare_digest(signature.encode(), genuine.encode()) else None
+
+
 def alias(secret: bytes, number: int) -> str:
     """A name of a participant for pages; only the holder of the secret can tell whose it is."""
     return _signature(secret, f"alias {number}")[:16]

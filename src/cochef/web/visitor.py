@@ -8,9 +8,12 @@ from typing import Any
 from cochef.web.connection import Connection
 from cochef.web.live import LiveGame
 from cochef.web.loop import GameLoop
+from cochef.web.records import InterruptionReason
 from cochef.web.room import TickResult
 from cochef.web.session import Keys
-from cochef.web.wire import KeyChange, Ready, TickDrawn
+from cochef.web.wire import KeyChange, PauseGame, Ready, TickDrawn
+
+FAULT = "The other chef has stopped working; the game is paused. Please tell whoever runs this."
 
 
 @dataclass(eq=False)
@@ -21,6 +24,7 @@ class Visitor:
     page: Connection | None = None
     live: LiveGame | None = None
     left: float = field(default_factory=time.monotonic)  # when the last page went
+    stall_seconds: float = 2.0  # a page that far behind pauses its game
 
     def arrive(self, page: Connection, take_over: bool) -> bool:
         """Make this the person's page, unless another tab has them and is not to be taken over."""
@@ -54,15 +58,18 @@ class Visitor:
             self.loop.remove(self.live)
             self.live = None
 
-    def play(self, message: Ready | KeyChange | TickDrawn) -> None:
+    def play(self, message: Ready | KeyChange | TickDrawn | PauseGame) -> None:
         """Apply what the page says in a game; without one it means nothing."""
         if self.live is None:
             return
         live = self.live
         match message:
             case Ready(seconds) if live.due is None and live.caught_up.is_set():
+                live.end_interruption()
                 self.send({"type": "count", "seconds": seconds})
                 self.loop.resume(live, seconds)
+            case PauseGame():
+                self.interrupt(InterruptionReason.HIDDEN)
             case KeyChange(action, down=True):
                 live.keys = live.keys.press(action)
             case KeyChange(action, down=False):
@@ -76,5 +83,21 @@ class Visitor:
         """Show the page a tick of its game; after the last one call `over`."""
         if self.live is live:
             self.send(live.tick_message(result))
+            if result.fault is not None:  # its text may say who the partner is
+                self.send({"type": "error", "message": FAULT})
             if live.game.is_over:
                 over(live)
+            elif live.seconds_behind > self.stall_seconds:
+                self.interrupt(InterruptionReason.STALL)
+
+    def interrupt(self, reason: InterruptionReason) -> None:
+        """The person does not see the running game: pause it, if that is still allowed."""
+        live = self.live
+        if live is None or live.due is None or live.interruption is not None:
+            return
+        if live.interrupt(reason).paused:
+            self.loop.pause(live)
+            live.keys = Keys()  # keys that go up in the meantime are not reported
+        left = None if live.most_pauses is None else max(0, live.most_pauses - live.pauses)
+        said = {"reason": str(reason), "stands": live.due is None, "left": left}
+        self.send({"type": "paused", **said})

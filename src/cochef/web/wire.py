@@ -14,20 +14,21 @@ from cochef.web.progress import (
     Consent,
     Judged,
     StudyEvent,
-    TutorialDone,
     Understood,
     WarmupDone,
 )
 from cochef.web.session import MAX_TICKS
 
-MAX_FRAME = 128 * 1024  # bytes
+MAX_FRAME = 128 * 1024  # characters; only where comments are sent
+ANSWERS_FRAME = 32 * 1024  # where questions are answered
+SMALL_FRAME = 2 * 1024  # everywhere else
 MAX_COUNTDOWN = 60.0  # seconds
 
 _LONGEST_NAME = 300
 _MOST_PARTNERS = 10_000
 _MAX_ANSWER = 2**31 - 1  # a database's integer
-_TYPES = ("hello", "start", "ready", "down", "up", "seen", "stop", "submit")
-_EVENTS = ("consent", "answers", "understood", "tutorial-done", "warm-up-done", "judged")
+_TYPES = ("hello", "start", "ready", "down", "up", "seen", "pause", "stop", "submit")
+_EVENTS = ("consent", "answers", "understood", "warm-up-done", "judged")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class TickDrawn:
 
 
 @dataclass(frozen=True)
+class PauseGame:
+    """The page is hidden; the game should wait."""
+
+
+@dataclass(frozen=True)
 class Stop:
     """End the game before its time."""
 
@@ -90,7 +96,9 @@ class Submit:
     event: StudyEvent
 
 
-PageMessage = Hello | StartNext | StartChosen | Ready | KeyChange | TickDrawn | Stop | Submit
+PageMessage = (
+    Hello | StartNext | StartChosen | Ready | KeyChange | TickDrawn | PauseGame | Stop | Submit
+)
 
 
 def read(frame: str) -> PageMessage:
@@ -121,6 +129,8 @@ def _message(message: Mapping[str, Any]) -> PageMessage:  # noqa: PLR0911  (one 
             return KeyChange(Action(action), way == "down")
         case "seen":
             return TickDrawn(whole_number(get("t"), "t", 0, MAX_TICKS))
+        case "pause":
+            return PauseGame()
         case "stop":
             return Stop()
         case _:
@@ -152,8 +162,6 @@ def _study_event(message: Mapping[str, Any]) -> StudyEvent:
             return Answers(_answers(get("values")))
         case "understood":
             return Understood()
-        case "tutorial-done":
-            return TutorialDone()
         case "warm-up-done":
             return WarmupDone()
         case _:

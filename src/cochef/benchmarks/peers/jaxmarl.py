@@ -13,6 +13,7 @@ import jax
 from jaxtyping import Array, Int, Key
 
 from cochef.benchmarks.loop import Simulator, SimulatorRunner, SimulatorState, StepOutput
+from cochef.benchmarks.peers.loops import JaxEnvironment
 from cochef.benchmarks.peers.service import serve
 
 CHEFS = ("agent_0", "agent_1")
@@ -20,9 +21,13 @@ CHEFS = ("agent_0", "agent_1")
 _TILES = str.maketrans({"X": "W", "D": "B", "S": "X", "1": "A", "2": "A"})
 
 
-def main(rows: list[str], kitchens: int, **_: object) -> None:
-    """Serve measurements in this layout."""
+def main(rows: list[str], kitchens: int, from_python: bool = False, **_: object) -> None:
+    """Serve measurements in this layout: of compiled loops, or of steps called from Python."""
     env = overcooked(rows)
+    if from_python:
+        mapped = JaxEnvironment(env, kitchens)
+        serve({"JaxMARL": JaxEnvironment(env, 1), "JaxMARL, vmap": mapped})
+        return
     start = env.reset(jax.random.key(0))[1]
     serve(
         {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cochef
+from cochef import interrupts
 from cochef.benchmarks.peers.service import LearningTime
 from cochef.errors import InputError
 
@@ -74,7 +75,8 @@ def running(python: Path, program: str, options: Mapping[str, Any]) -> Iterator[
         ) as child:
             process = _Process(program, child, complaints)
             try:
-                yield [Peer(name, process) for name in process.answer()["ready"]]
+                with interrupts.cleaning_up(child.kill):
+                    yield [Peer(name, process) for name in process.answer()["ready"]]
             finally:
                 child.kill()
 

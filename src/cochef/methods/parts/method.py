@@ -18,7 +18,7 @@ from cochef.learning.reward_config import RewardConfig, as_vector
 from cochef.learning.trainer import Algorithm, Parents, RewardWeights, Trainer
 from cochef.methods.parts.pools import DrawSeed, PoolChoice, TrainedPopulation
 
-Scale = Literal["full", "half", "tiny"]  # the field of `Size` that a preset takes
+Scale = Literal["full", "small", "tiny"]  # the field of `Size` that a preset takes
 Sizes = Mapping[str, int | None]  # by the name of a `Size`; None stands for all there are
 Options = Mapping[str, str]  # settings that only one population has, by name
 Variant = Callable[[Sizes], Sizes]
@@ -28,16 +28,16 @@ PoolRule = Callable[[Mapping[str, TrainedPopulation], Sizes, DrawSeed], list[Poo
 
 @dataclass(frozen=True)
 class Size:
-    """How many of something there are: the paper's number, about half of it, and for tests."""
+    """How many of something there are: the paper's number, two thirds of it, and for tests."""
 
     name: str
     full: int
-    half: int
+    small: int
     tiny: int
 
 
 SELF_PLAY_PPO = Algorithm()
-POLICIES = Size("policies", full=12, half=6, tiny=2)  # of a population with the task reward
+POLICIES = Size("policies", full=12, small=8, tiny=2)  # of a population with the task reward
 
 
 def task_weights(

@@ -72,7 +72,7 @@ async function overview() {
     ]),
   );
   show(
-    element("section", { class: "card wide" }, element("h1", {}, found.title), numbers, element("div", { class: "row" }, button("Refresh", overview), element("a", { class: "button", href: "/api/admin/export", download: "study.zip" }, "Export"), button("Leave", leave)), groups, people, found.scores.length ? scores : null, links()),
+    element("section", { class: "card wide" }, element("h1", {}, found.title), ...found.caveats.map((text) => element("p", { class: "warning" }, text)), numbers, element("div", { class: "row" }, button("Refresh", overview), element("a", { class: "button", href: "/api/admin/export", download: "study.zip" }, "Export"), element("a", { class: "button", href: "/api/admin/identities", download: "identities.csv" }, "Identities and codes"), button("Leave", leave)), groups, people, found.scores.length ? scores : null, links()),
   );
   const live = async () => {
     const now = await ask("live");

@@ -99,8 +99,8 @@ function drawChef(pen, seat, x, y, facing, held, tile, own) {
   if (held && facing !== "N") drawSprite(pen, held, ...hand, (HELD * tile) / 100);
 }
 
-/** Draw a moment: `chefs` are [x, y, facing, held] with any fraction of a cell; `gains` float above the kitchen. */
-export function drawKitchen(canvas, background, kitchen, state, chefs, seat, gains = []) {
+/** Draw a moment: `chefs` are [x, y, facing, held] with any fraction of a cell; `gains` float above the kitchen, `marks` are framed. */
+export function drawKitchen(canvas, background, kitchen, state, chefs, seat, gains = [], marks = []) {
   const pen = canvas.getContext("2d");
   const tile = canvas.width / kitchen.rows[0].length;
   pen.drawImage(background, 0, 0, canvas.width, canvas.height);
@@ -110,6 +110,13 @@ export function drawKitchen(canvas, background, kitchen, state, chefs, seat, gai
     drawPot(pen, x, y, tile, contents, ticks, kitchen.times[contents] ?? 1);
   }
   for (const [x, y, item] of state.counters) drawSprite(pen, item, (x + 0.5) * tile, (y + 0.43) * tile, 0.62 * tile);
+  for (const [x, y] of marks) {
+    for (const [colour, width] of [["#1d252c", 0.11], ["#ffd54a", 0.06]]) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = width * tile;
+      pen.strokeRect((x + 0.06) * tile, (y + 0.06) * tile, 0.88 * tile, 0.88 * tile);
+    }
+  }
   const order = chefs.map((chef, number) => [chef, number]).sort((one, other) => one[0][1] - other[0][1]);
   for (const [[x, y, facing, held], number] of order) drawChef(pen, number, x, y, facing, held, tile, number === seat);
   for (const { x, y, text, age } of gains) {

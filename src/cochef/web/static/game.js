@@ -2,10 +2,17 @@
 
 import { icon, loadSprites, showIcon } from "./art.js";
 import { button, element, fill, plain } from "./dom.js";
+import { nextStep } from "./guide.js";
 import { ACTIONS, listen, touchButton } from "./keys.js";
+import { openSpeech } from "./speech.js";
 import { openStage } from "./stage.js";
 import { clockWords, contentsWords, itemWords } from "./words.js";
 
+const QUIET_SECONDS = 2; // without a tick until the page says that it waits
+const REASONS = {
+  hidden: "You looked at something else, so the game has paused.",
+  stall: "The connection was too slow, so the game has paused.",
+};
 const HATS = ["blue, with a 1 on the hat", "green, with a 2 on the hat"];
 
 /** The orders of a kitchen as a list. */
@@ -46,17 +53,13 @@ function hand(seat, who) {
   };
 }
 
-function touchPad(press, release) {
+function touchPads(press, release) {
   const pad = (name, text) => touchButton(name, text, ACTIONS[name], press, release);
-  return element(
-    "div",
-    { class: "pads" },
-    element("div", { class: "cross" }, pad("north", "▲"), pad("west", "◀"), pad("east", "▶"), pad("south", "▼")),
-    pad("interact", "Use"),
-  );
+  const cross = element("div", { class: "pad cross" }, pad("north", "▲"), pad("west", "◀"), pad("east", "▶"), pad("south", "▼"));
+  return [cross, element("div", { class: "pad" }, pad("interact", "Use"))];
 }
 
-/** The view of the game that the server announced. `moments` has all that happened, for a replay. */
+/** The view of the game that the server announced; `earlier` has its moments so far. `moments` is for a replay. */
 export async function openGame(game, send, earlier = []) {
   await loadSprites();
   const own = game.seat;
@@ -67,15 +70,16 @@ export async function openGame(game, send, earlier = []) {
   const bar = element("progress", { max: game.ticks, value: game.ticks - game.t, "aria-label": "Time left" });
   const hands = [0, 1].map((seat) => hand(seat, seat === own ? "You hold" : `${partner} holds`));
   const order = (own === 0 ? hands : [hands[1], hands[0]]).slice(0, partner ? 2 : 1);
-  const news = element("p", { class: "hidden", role: "status", "aria-live": "polite" });
+  const speech = openSpeech(game, partner);
+  const guide = game.phase === "tutorial" ? element("p", { class: "guide", role: "status", "aria-live": "polite" }) : null;
   const overlay = element("div", { class: "overlay" });
-  const known = earlier.filter(({ t }) => t < game.t);
-  const moments = [...known, { t: game.t, state: game.state, score: game.score, events: [[], []] }];
+  const moments = earlier.length ? [...earlier] : [{ t: game.t, state: game.state, score: game.score, events: [[], []] }];
   let waiting = true;
   let counting = 0;
+  let quiet = 0; // the timer that runs out when no tick comes
 
   const press = (action) => {
-    if (waiting && action === ACTIONS.interact) return ready();
+    if (waiting) return action === ACTIONS.interact ? ready() : undefined;
     send({ type: "down", action });
   };
   const release = (action) => send({ type: "up", action });
@@ -86,22 +90,44 @@ export async function openGame(game, send, earlier = []) {
     stage.canvas.focus({ preventScroll: true });
   }
 
-  function ask() {
+  function ask(why = "") {
     waiting = true;
     clearInterval(counting);
-    const words = game.t > 0 ? "Your game waits for you." : `You are the chef in ${HATS[own]}${partner ? `. ${partner} is the other one` : ""}.`;
-    const start = button(game.t > 0 ? "Go on" : "Start", ready, { class: "main" });
-    overlay.hidden = false;
-    const help = element("p", { class: "small" }, "Arrows or W A S D to walk, space to take, put and serve.");
-    fill(overlay, element("div", { class: "panel" }, element("p", {}, words), start, help));
+    clearTimeout(quiet);
+    const begun = game.t > 0 || moments.length > 1;
+    const words = why || (begun ? "Your game waits for you." : `You are the chef in ${HATS[own]}${partner ? `. ${partner} is the other one` : ""}.`);
+    const start = button(begun ? "Go on" : "Start", ready, { class: "main" });
+    const help = element("p", { class: "small keys" }, "Arrows or W A S D to walk, space to take, put and serve.");
+    panel(element("p", { role: "alert" }, words), start, help);
     start.focus({ preventScroll: true });
   }
+
+  function panel(...content) {
+    overlay.hidden = false;
+    fill(overlay, element("div", { class: "panel" }, content));
+  }
+
+  function paused({ reason, stands, left }) {
+    if (!stands) return panel(element("p", { role: "alert" }, "The game goes on: it has been paused too often."));
+    const more = left === null ? "" : left === 0 ? " From now on it will not pause any more." : ` It can pause ${left === 1 ? "once" : `${left} times`} more.`;
+    ask(REASONS[reason] + more);
+  }
+
+  /** The server has not been heard for a while: say so, it may have paused the game or not. */
+  function noWord() {
+    panel(element("p", { role: "alert" }, "No word from the kitchen: the connection is slow. The game pauses if this lasts."));
+  }
+
+  function hide() {
+    if (document.visibilityState === "hidden" && !waiting) send({ type: "pause" });
+  }
+  document.addEventListener("visibilitychange", hide);
 
   function count(seconds) {
     waiting = false;
     const number = element("p", { class: "count" });
     const end = performance.now() + 1000 * seconds;
-    fill(overlay, element("div", { class: "panel" }, number));
+    panel(number);
     clearInterval(counting);
     const step = () => {
       number.textContent = String(Math.max(1, Math.ceil((end - performance.now()) / 1000)));
@@ -112,12 +138,19 @@ export async function openGame(game, send, earlier = []) {
     stage.canvas.focus({ preventScroll: true });
   }
 
-  function draw(moment, milliseconds) {
-    stage.show(moment.state, milliseconds);
+  function draw(moment, milliseconds, drawn = null) {
+    stage.show(moment.state, milliseconds, drawn);
+    if (guide) advise(moment.state);
     score.textContent = String(moment.score);
     time.textContent = clockWords((game.ticks - moment.t) / game.rate);
     bar.value = game.ticks - moment.t;
     moment.state.chefs.forEach(([, , , held], seat) => hands[seat].show(held));
+  }
+
+  function advise(state) {
+    const { text, cells } = nextStep(game.kitchen, state, own);
+    if (guide.textContent !== text) guide.textContent = text;
+    stage.mark(cells);
   }
 
   function tick(message) {
@@ -126,14 +159,12 @@ export async function openGame(game, send, earlier = []) {
     clearInterval(counting);
     overlay.hidden = true;
     waiting = false;
-    draw(message, 1000 / game.rate);
+    draw(message, 1000 / game.rate, () => send({ type: "seen", t: message.t }));
     const gained = message.score - before.score;
-    message.events.forEach((events, seat) => {
-      if (!events.includes("delivery")) return;
-      stage.gain(seat, `+${gained}`);
-      news.textContent = `${seat === own ? "You deliver" : `${partner} delivers`} a soup: ${gained}. Score ${message.score}.`;
-    });
-    send({ type: "seen", t: message.t });
+    message.events.forEach((events, seat) => events.includes("delivery") && stage.gain(seat, `+${gained}`));
+    speech.tell(message, before);
+    clearTimeout(quiet);
+    if (message.t < game.ticks) quiet = setTimeout(noWord, 1000 * Math.max(QUIET_SECONDS, 3 / game.rate));
   }
 
   const root = element(
@@ -146,13 +177,15 @@ export async function openGame(game, send, earlier = []) {
       element("span", { class: "score" }, icon("sign:coin", 22), element("span", { class: "hidden" }, "Score "), score),
       orderList(game.kitchen),
       element("span", { class: "time" }, icon("sign:clock", 20), element("span", { class: "hidden" }, "Time left "), time),
+      game.may_stop ? button("End this game", () => send({ type: "stop" }), { class: "quiet" }) : null,
     ),
     bar,
-    element("div", { class: "pane" }, stage.box, overlay),
+    guide,
+    element("div", { class: "pane" }, stage.box),
     element("div", { class: "hands" }, order.map((one) => one.box)),
-    touchPad(press, release),
-    news,
-    game.may_stop ? button("End this game", () => send({ type: "stop" }), { class: "quiet" }) : null,
+    ...touchPads(press, release),
+    overlay,
+    ...speech.regions,
   );
 
   return {
@@ -165,10 +198,13 @@ export async function openGame(game, send, earlier = []) {
     hear(message) {
       if (message.type === "tick") tick(message);
       else if (message.type === "count") count(message.seconds);
+      else if (message.type === "paused") paused(message);
       else if (message.type === "lost") ask();
     },
     close() {
       clearInterval(counting);
+      clearTimeout(quiet);
+      document.removeEventListener("visibilitychange", hide);
       silence();
       stage.close();
     },

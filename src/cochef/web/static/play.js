@@ -95,9 +95,8 @@ function start(kitchen) {
 }
 
 async function begin(message) {
-  const earlier = view && view.message && view.message.game === message.game ? view.moments : [];
   close();
-  const opened = await openGame(message, socket.send, earlier);
+  const opened = await openGame(message, socket.send, message.earlier);
   view = { ...opened, message };
   show(opened.root);
   opened.begin();

@@ -4,6 +4,8 @@ import { drawKitchen, loadKitchen } from "./art.js";
 import { element } from "./dom.js";
 
 const GAIN_SECONDS = 1.2;
+// On a small screen the game fills the window, and the kitchen what is left of it; as in style.css.
+const filled = window.matchMedia("(max-width: 600px), (max-height: 520px), (pointer: coarse)");
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 /** A canvas that shows one kitchen. `seat` is marked as one's own, or null. */
@@ -18,11 +20,13 @@ export async function openStage(kitchen, seat, label) {
   let since = 0;
   let period = 0;
   let gains = [];
+  let marks = [];
   let frame = 0;
+  let drawn = null; // called once, after the state that is shown has been drawn
 
   function fit() {
     const room = box.getBoundingClientRect();
-    const height = Math.max(160, window.innerHeight * (window.innerWidth < 700 ? 0.5 : 0.62));
+    const height = filled.matches ? box.clientHeight : Math.max(160, 0.62 * window.innerHeight);
     const tile = Math.max(16, Math.floor(Math.min(room.width / columns, height / rows, 110)));
     const sharp = window.devicePixelRatio || 1;
     canvas.style.width = `${tile * columns}px`;
@@ -43,7 +47,9 @@ export async function openStage(kitchen, seat, label) {
     });
     gains = gains.filter((gain) => now - gain.since < 1000 * GAIN_SECONDS);
     const ages = gains.map((gain) => ({ ...gain, age: (now - gain.since) / (1000 * GAIN_SECONDS) }));
-    drawKitchen(canvas, background, kitchen, moment, chefs, seat, ages);
+    drawKitchen(canvas, background, kitchen, moment, chefs, seat, ages, marks);
+    if (drawn) drawn();
+    drawn = null;
     if (part < 1 || gains.length) request();
   }
 
@@ -58,8 +64,9 @@ export async function openStage(kitchen, seat, label) {
   return {
     box,
     canvas,
-    /** Show a state; with milliseconds, chefs walk there in that time. */
-    show(state, milliseconds = 0) {
+    /** Show a state; with milliseconds, chefs walk there in that time. Then `after` is called once it is drawn. */
+    show(state, milliseconds = 0, after = null) {
+      drawn = after;
       before = milliseconds ? moment : null;
       moment = state;
       since = performance.now();
@@ -70,6 +77,11 @@ export async function openStage(kitchen, seat, label) {
     gain(number, text) {
       const [x, y] = moment.chefs[number];
       gains.push({ x, y, text, since: performance.now() });
+      request();
+    },
+    /** Mark cells as those to go to. */
+    mark(cells) {
+      marks = cells;
       request();
     },
     close() {

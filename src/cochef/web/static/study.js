@@ -11,7 +11,8 @@ import { connect } from "./socket.js";
 const RANKS = ["the most helpful", "the second", "the third", "the fourth", "the fifth", "the sixth", "the seventh", "the eighth"];
 let stage = null;
 let view = null;
-let result = null; // the score of the game that has just ended
+let result = null; // how the game ended that was just played
+let phase = ""; // of the last game
 
 const submit = (event, more = {}) => socket.send({ type: "submit", event, ...more });
 const start = (more = {}) => socket.send({ type: "start", ...more });
@@ -22,19 +23,25 @@ function close() {
 }
 
 function card(heading, ...children) {
-  show(element("section", { class: "card" }, element("p", { class: "small" }, stage.title), element("h1", {}, heading), ...children));
+  const who = element("p", { class: "small who" }, `You are participant ${stage.participant}. Questions: ${stage.contact}`);
+  show(element("section", { class: "card" }, element("p", { class: "small" }, stage.title), element("h1", {}, heading), ...children, who));
 }
 
+/** What came out of the game that has just ended. */
 function scored() {
-  const said = result === null ? null : element("p", { class: "result" }, `The last game scored ${result}.`);
+  if (result === null) return null;
+  const { score, counts, phase } = result;
   result = null;
-  return said;
+  let said = `The last game scored ${score}.`;
+  if (phase === "tutorial") said = counts ? "You have served a soup. Well done!" : "No soup has been served yet. Please try again.";
+  else if (!counts) said += " It was too short to count.";
+  return element("p", { class: "result", role: "status" }, said);
 }
 
 const pages = {
   consent() {
     const row = element("div", { class: "row" }, button("I agree and take part", () => submit("consent", { agrees: true }), { class: "main" }), button("I do not take part", () => submit("consent", { agrees: false })));
-    card("Welcome", paragraphs(stage.text), contact(), row);
+    card("Welcome", paragraphs(stage.text), row);
   },
   questions() {
     card("A few questions", element("p", {}, "You may decline each of them."), questionForm(stage.questions, (values) => submit("answers", { values })));
@@ -43,8 +50,7 @@ const pages = {
     card("How it works", paragraphs(stage.text), button("Continue", () => submit("understood"), { class: "main" }));
   },
   tutorial() {
-    const row = element("div", { class: "row" }, button("Try the kitchen", () => start(), { class: "main" }), button("I know how it works, continue", () => submit("tutorial-done")));
-    card("Find your way", paragraphs(stage.text), scored(), row);
+    card("Find your way", paragraphs(stage.text), scored(), button("Try the kitchen", () => start(), { class: "main" }));
   },
   "warm-up"() {
     const partners = stage.partners.map((label, partner) => {
@@ -54,7 +60,7 @@ const pages = {
     });
     const enough = stage.tried.every((games) => games >= stage.least);
     const onwards = button("I have seen enough, continue", () => submit("warm-up-done"), { class: "main", disabled: !enough });
-    const wish = enough ? null : element("p", { class: "small" }, `Please play at least ${stage.least === 1 ? "once" : `${stage.least} times`} with each partner.`);
+    const wish = enough ? null : element("p", { class: "small" }, `Please play at least ${stage.least === 1 ? "once" : `${stage.least} times`} with each partner. A game counts after ${stage.least_seconds} seconds.`);
     card("Meet your partners", paragraphs(stage.text), scored(), element("ul", { class: "partners" }, partners), wish, onwards);
   },
   ranking: judge,
@@ -65,7 +71,7 @@ const pages = {
   },
   thanks() {
     const code = element("output", { class: "code" }, stage.code);
-    card("Thank you", paragraphs(stage.text), element("p", {}, "Your completion code:"), element("p", {}, code), contact());
+    card("Thank you", paragraphs(stage.text), element("p", {}, "Your completion code:"), element("p", {}, code));
     socket.stop();
   },
   declined() {
@@ -73,10 +79,6 @@ const pages = {
     socket.stop();
   },
 };
-
-function contact() {
-  return stage.contact ? element("p", { class: "small" }, `Questions: ${stage.contact}`) : null;
-}
 
 const DRAFTS = "cochef-comments-"; // comments that have not been sent yet, of whoever the server says is here
 
@@ -132,6 +134,7 @@ async function begin(message) {
   close();
   const opened = await openGame(message, socket.send);
   view = opened;
+  phase = message.phase;
   show(opened.root);
   opened.begin();
 }
@@ -156,7 +159,7 @@ async function handle(message) {
   else if (message.type === "game") await begin(message);
   else if (message.type === "over") {
     close();
-    result = message.score;
+    result = { ...message, phase };
   } else if (message.type === "wait") banner("Preparing the kitchen …");
   else if (message.type === "error") banner(message.message);
   else if (message.type === "full") say("Please come back later", message.text);

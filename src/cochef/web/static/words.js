@@ -38,9 +38,35 @@ const EVENTS = {
 /** The events that people see, with words for them; the others are finer points of the same actions. */
 export const SEEN_EVENTS = Object.keys(EVENTS);
 
-/** An event in words. */
+/** An event in words, after the name of who caused it. */
 export function eventWords(name) {
   return EVENTS[name] ?? name.replaceAll("_", " ");
+}
+
+/** An event in words, after "You". */
+export function ownEventWords(name) {
+  return eventWords(name).replace(/^(\w+)s /, "$1 ");
+}
+
+const WAYS = { N: [0, -1], S: [0, 1], E: [1, 0], W: [-1, 0] };
+const TILES = { O: "the onions", T: "the tomatoes", D: "the dishes", S: "the serving window" };
+
+/** What a chef looks at, in words; empty for the floor. */
+export function facedWords(kitchen, state, [x, y, facing]) {
+  const [dx, dy] = WAYS[facing];
+  const tile = kitchen.rows[y + dy][x + dx];
+  const isThere = ([atX, atY]) => atX === x + dx && atY === y + dy;
+  if (tile === "P") return potWords(kitchen, state.pots.find(isThere));
+  if (tile !== "X") return TILES[tile] ?? "";
+  const item = state.counters.find(isThere);
+  return item ? `a counter with ${itemWords(item[2])}` : "an empty counter";
+}
+
+function potWords(kitchen, pot) {
+  if (!pot) return "an empty pot";
+  const [, , contents, ticks] = pot;
+  const state = ticks < 0 ? "" : ticks >= kitchen.times[contents] ? ", ready" : ", cooking";
+  return `a pot with ${contentsWords(contents)}${state}`;
 }
 
 /** Seconds as minutes and seconds. */

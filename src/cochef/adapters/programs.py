@@ -1,0 +1,339 @@
+"""Kitchens stepped from Python: one call of a compiled program a step.
+
+The programs run on the CPU, whatever other devices there are: what they return goes to Python, and
+a kitchen is too small for a trip to an accelerator.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
+from jaxlib import xla_client
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
+
+from cochef.adapters import forks
+from cochef.adapters.common import KitchenSettings
+from cochef.agents.agent import Agent, Carry
+from cochef.kitchen.constants import SEATS
+from cochef.kitchen.dynamics import step
+from cochef.kitchen.state import State, seen_from, start
+from cochef.kitchen.stepping import over_kitchens, repeat_kitchens, step_kitchens
+from cochef.pytree import pytree
+from cochef.randomness import FAST
+
+MAX_SEED = 2**63 - 1
+
+# The time of a step is mostly that of starting its hundred small operations, one by one and in
+# other threads. XLA compiles a call with these marks into a single kernel, several times as fast up
+# to a thousand kitchens. (It finds small loops by itself, but nothing else.)
+_ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
+
+
+@pytree
+class Episodes:
+    """What goes on in many kitchens, the last axis of all arrays."""
+
+    states: State
+    carry: Carry  # the partner's
+
+
+@pytree
+class Draws:
+    """What was drawn for the episodes of many kitchens, the last axis."""
+
+    seats: Int[Array, " kitchens"]  # of the learner, where a partner plays the other
+    keys: UInt32[Array, "2 kitchens"]  # of the partner's actions
+
+
+@pytree
+class StepResult:
+    """What a step brought about, kitchens first; players are the learner alone, or both seats."""
+
+    observations: Shaped[Array, "kitchens players ..."]
+    team_reward: Float[Array, " kitchens"]
+    own_rewards: Float[Array, "kitchens players"]
+    shaped_rewards: Float[Array, "kitchens players"]
+    events: Bool[Array, "kitchens players events"]
+
+
+@dataclass(frozen=True)
+class StepArrays:
+    """A `StepResult` as numpy arrays that nobody else holds."""
+
+    observations: np.ndarray
+    team_reward: np.ndarray
+    own_rewards: np.ndarray
+    shaped_rewards: np.ndarray
+    events: np.ndarray
+
+
+class KitchenStepper:
+    """Episodes of some kitchens, begun and stepped from Python.
+
+    A partner plays the seat that is not the learner's; without one, both seats are played from
+    outside. Nothing is computed before the first reset, so that a process can be forked from one
+    that has only made environments.
+    """
+
+    def __init__(
+        self,
+        settings: KitchenSettings,
+        kitchens: int,
+        partner: Callable[[], Agent] | None = None,
+        seat: int | None = None,
+    ) -> None:
+        """The learner sits in `seat`, or where that is None in one drawn for every episode."""
+        self._settings = settings
+        self._kitchens = kitchens
+        self._load_partner = partner
+        self._seat = seat
+        self._programs: Programs | None = None
+        self._episode = 0
+        self.episodes: Episodes | None = None
+        self.time = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an episode has begun and is not over."""
+        return self.episodes is not None and self.time < self._settings.layout.horizon
+
+    def reset(self, seeds: Sequence[int] | None) -> tuple[np.ndarray, np.ndarray]:
+        """Begin an episode in each kitchen: observations [kitchens, players, ...] and seats.
+
+        Seeds decide this and all following episodes; without them the next of the earlier seeds'
+        episodes begins.
+        """
+        forks.check()
+        programs = self._programs or self._prepare()
+        if seeds is not None:
+            self._seeds = np.array([divmod(seed, 2**32) for seed in seeds], np.uint32)
+            self._episode = 0
+        else:
+            self._episode += 1
+        self.episodes, self._draws, observations = programs.begin(
+            self._partner, jax.device_put(self._seeds, self._cpu), self._episode
+        )
+        self.time = 0
+        return np.array(observations), np.array(self._draws.seats)
+
+    def step(self, actions: np.ndarray) -> StepArrays:
+        """Let the players act: [kitchens] with a partner, [2, kitchens] without."""
+        assert self._programs is not None
+        self.episodes, result = self._programs.advance(
+            self._partner, self._draws, self.episodes, actions
+        )
+        self.time += 1
+        return StepArrays(
+            observations=np.array(result.observations),
+            team_reward=np.array(result.team_reward),
+            own_rewards=np.array(result.own_rewards),
+            shaped_rewards=np.array(result.shaped_rewards),
+            events=np.array(result.events),
+        )
+
+    def _prepare(self) -> "Programs":
+        """Load the partner and find the programs, in the process that plays."""
+        self._cpu = _device()
+        partner = None if self._load_partner is None else self._load_partner()
+        leaves, structure = jax.tree.flatten(partner)
+        self._partner = jax.device_put(leaves, self._cpu)
+        self._programs = _programs(self._settings, self._kitchens, self._seat, structure)
+        return self._programs
+
+    def observe(self, settings: KitchenSettings) -> np.ndarray:
+        """Both chefs' observations under other settings: [seats, kitchens, ...]."""
+        return np.array(_observe(settings, self._running().states))
+
+    def state(self, kitchen: int) -> State:
+        """The state of one kitchen."""
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[..., kitchen], self._running().states)
+
+    def _running(self) -> Episodes:
+        assert self.episodes is not None
+        return self.episodes
+
+
+@cache
+def _device() -> Any:  # noqa: ANN401
+    """A CPU whose programs run in the thread that calls them.
+
+    JAX's own CPU hands every program to another thread, and waking that takes longer than a step of
+    a kitchen, on a busy machine a hundred times as long.
+    """
+    forks.computing_begins()
+    try:
+        return xla_client.make_cpu_client(asynchronous=False).local_devices()[0]
+    except (AttributeError, TypeError):  # a version of JAX without this door
+        return jax.local_devices(backend="cpu")[0]
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What begins episodes and what steps them, each as one compiled program."""
+
+    begin: Callable[..., tuple[Episodes, Draws, Array]]
+    advance: Callable[..., tuple[Episodes, StepResult]]
+
+
+@cache
+def _programs(
+    settings: KitchenSettings,
+    kitchens: int,
+    seat: int | None,
+    structure: Any,  # noqa: ANN401
+) -> Programs:
+    """The programs for a partner of this structure; equal environments share them."""
+
+    def begin(leaves: list[Array], *arguments: Any) -> Any:  # noqa: ANN401
+        return _begin(settings, kitchens, seat, jax.tree.unflatten(structure, leaves), *arguments)
+
+    def replies(leaves: list[Array], draws: Draws, episodes: Episodes) -> tuple[Array, Carry]:
+        return _replies(jax.tree.unflatten(structure, leaves), draws, episodes)
+
+    has_partner = structure != jax.tree.structure(None)
+
+    def advance(
+        play: Callable[..., Any],
+        leaves: list[Array],
+        draws: Draws,
+        episodes: Episodes,
+        actions: Int[Array, "*players kitchens"],
+    ) -> tuple[Episodes, StepResult]:
+        carry = episodes.carry
+        joint = actions
+        if has_partner:
+            answers, carry = replies(leaves, draws, episodes)
+            joint = _joint_actions(draws.seats, actions, answers)
+        return play(draws.seats, episodes.states, joint, carry)
+
+    play = partial(_play, settings, has_partner)
+    candidates = [
+        _as_one_kernel(partial(advance, play)),
+        partial(advance, _as_one_kernel(play)),
+        partial(advance, play),
+    ]
+    return Programs(jax.jit(begin), _FirstThatCompiles([jax.jit(one) for one in candidates]))
+
+
+class _FirstThatCompiles:
+    """The first of some programs that XLA can compile: not every agent fits into one kernel."""
+
+    def __init__(self, programs: list[Callable[..., Any]]) -> None:
+        self._programs = programs
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401
+        while len(self._programs) > 1:
+            try:
+                return self._programs[0](*arguments)
+            except jax.errors.JaxRuntimeError:
+                del self._programs[0]
+        return self._programs[0](*arguments)
+
+
+@partial(jax.jit, static_argnums=0)
+def _observe(settings: KitchenSettings, states: State) -> Shaped[Array, "2 kitchens ..."]:
+    return settings.observe(states)
+
+
+def _begin(
+    settings: KitchenSettings,
+    kitchens: int,
+    seat: int | None,
+    partner: Agent | None,
+    seeds: UInt32[Array, "kitchens 2"],
+    episode: Int[Array, ""],
+) -> tuple[Episodes, Draws, Shaped[Array, "kitchens players ..."]]:
+    def draw(words: UInt32[Array, "2"]) -> tuple[Int[Array, ""], Key[Array, ""], Key[Array, ""]]:
+        key = jax.random.fold_in(jax.random.wrap_key_data(words, impl=FAST), episode)
+        key_seat, key_begin, key_act = jax.random.split(key, 3)
+        drawn = (jax.random.bits(key_seat) % SEATS).astype(jnp.int32)
+        return drawn, key_begin, key_act
+
+    seats, keys_begin, keys_act = jax.vmap(draw)(seeds)
+    if seat is not None:
+        seats = jnp.full_like(seats, seat)
+    states = repeat_kitchens(start(settings.layout), kitchens)
+    carry = () if partner is None else over_kitchens(partner.begin)(keys_begin)
+    draws = Draws(seats, jax.random.key_data(keys_act).T)
+    observations = _by_player(settings.observe(states), None if partner is None else seats)
+    return Episodes(states, carry), draws, observations
+
+
+def _joint_actions(
+    seats: Int[Array, " kitchens"],
+    actions: Int[Array, " kitchens"],
+    answers: Int[Array, " kitchens"],
+) -> Int[Array, "2 kitchens"]:
+    """The learner's actions and the partner's, each in its seat."""
+    is_first = seats == 0
+    first = jnp.where(is_first, actions, answers)
+    return jnp.stack([first, jnp.where(is_first, answers, actions)])
+
+
+def _play(
+    settings: KitchenSettings,
+    has_partner: bool,
+    seats: Int[Array, " kitchens"],
+    states: State,
+    joint: Int[Array, "2 kitchens"],
+    carry: Carry,
+) -> tuple[Episodes, StepResult]:
+    """Step all kitchens and see what came of it."""
+    learner_seats = seats if has_partner else None
+    transition = step_kitchens(partial(step, settings.layout), states, joint)
+    outcome = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), transition.outcome)
+    events = _by_player(outcome.events, learner_seats)
+    result = StepResult(
+        observations=_by_player(settings.observe(transition.next_state), learner_seats),
+        team_reward=outcome.reward.sum(axis=0),
+        own_rewards=_by_player(outcome.reward, learner_seats),
+        shaped_rewards=settings.shaped_rewards(events),
+        events=events,
+    )
+    return Episodes(transition.next_state, carry), result
+
+
+def _replies(
+    partner: Agent, draws: Draws, episodes: Episodes
+) -> tuple[Int[Array, " kitchens"], Carry]:
+    """The partner's actions, each in the seat that is not the learner's."""
+
+    def one(
+        state: State, seat: Int[Array, ""], carry: Carry, words: UInt32[Array, "2"]
+    ) -> tuple[Int[Array, ""], Carry]:
+        key = jax.random.fold_in(jax.random.wrap_key_data(words, impl=FAST), state.time)
+        action, carry = partner.act(seen_from(state, 1 - seat), 0, carry, key)
+        return action.astype(jnp.int32), carry
+
+    return over_kitchens(one)(episodes.states, draws.seats, episodes.carry, draws.keys)
+
+
+def _by_player(
+    both: Shaped[Array, "2 kitchens ..."], learner_seats: Int[Array, " kitchens"] | None
+) -> Shaped[Array, "kitchens players ..."]:
+    """What belongs to the learner, or to both seats where there is none, kitchens first."""
+    if learner_seats is None:
+        return jnp.moveaxis(both, 0, 1)
+    is_first = jnp.expand_dims(learner_seats == 0, tuple(range(1, both.ndim - 1)))
+    return jnp.where(is_first, both[0], both[1])[:, None]
+
+
+def _as_one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, to be compiled for a CPU as a single kernel."""
+
+    @jax.jit
+    def unmarked(*arguments: Any) -> Any:  # noqa: ANN401
+        # The marks are for the call as a whole, not for the calls inside.
+        with set_xla_metadata(**dict.fromkeys(_ONE_KERNEL)):
+            return function(*arguments)
+
+    def marked(*arguments: Any) -> Any:  # noqa: ANN401
+        with set_xla_metadata(**_ONE_KERNEL):
+            return unmarked(*arguments)
+
+    return marked

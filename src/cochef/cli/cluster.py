@@ -1,0 +1,113 @@
+"""`cochef cluster-plan`: what experiments cost on a cluster, and how they scale."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from cochef.cli.arguments import check_ending, check_seed
+from cochef.cli.output import print_line
+from cochef.experiments.presets import PresetName
+
+if TYPE_CHECKING:
+    from cochef.experiments.jobs import Job
+    from cochef.experiments.schedule import CriticalPath, JobSchedule
+
+WORKERS = tuple(2**power for power in range(9))
+MEASURED = ("quick", "laptop", "paper")  # presets whose finished jobs give the rates
+HOUR = 3600.0
+
+
+@dataclass
+class PlanCluster:
+    """Simulate the schedule of experiments on 1 to 256 workers, from the times of finished jobs."""
+
+    experiments: tyro.conf.Positional[tuple[str, ...]] = ("all",)
+    """Names of experiments (see `cochef reproduce`), or `all`."""
+    preset: PresetName = "paper"
+    """The settings whose jobs are planned."""
+    seeds: tuple[int, ...] = (0,)
+    """Populations."""
+    shard_members: int | None = None
+    """Split populations with independent members into jobs of at most so many members."""
+    out: Path = Path("runs")
+    """Where finished jobs are; their times give the rates."""
+    picture: Path | None = None
+    """Also draw it, as a PNG."""
+
+    def run(self) -> int:
+        """Estimate, simulate, show."""
+        for seed in self.seeds:
+            check_seed(seed)
+        if self.picture:
+            check_ending(self.picture, (".png",))
+        from cochef import reproduction
+        from cochef.experiments.jobs import Job, JobStore, in_order
+        from cochef.experiments.schedule import critical_path, simulate
+        from cochef.experiments.shards import split
+        from cochef.reproduction import estimates, plan
+
+        scope = plan.Scope(
+            tuple(reproduction.chosen(self.experiments)), self.preset, seeds=self.seeds
+        )
+
+        def jobs_of(preset: str, members: int | None) -> list[Job]:
+            goals = [goal.job for _, goal in plan.make(replace(scope, preset=preset)).goals]
+            if members is not None:
+                goals = [split(goal, members) for goal in goals]
+            return in_order(goals)
+
+        jobs = jobs_of(self.preset, self.shard_members)
+        sizes = dict.fromkeys((None, self.shard_members))
+        finished = [job for preset in MEASURED for size in sizes for job in jobs_of(preset, size)]
+        by_address = {job.address: job for job in finished}
+        estimator = estimates.measured(by_address.values(), JobStore(self.out))
+        seconds = {job.address: estimator.seconds(job) for job in jobs}
+        schedules = [simulate(jobs, seconds, workers) for workers in WORKERS]
+        path = critical_path(jobs, seconds)
+        _print_schedules(schedules, jobs)
+        print_line(_source(estimator.finished, self.out))
+        steps = sum(estimates.learner_steps(job) for job in jobs)
+        print_line(f"training: {steps / 1e9:,.1f} billion steps of learners")
+        _print_path(path, seconds)
+        if self.picture:
+            from cochef.evaluation import plots
+
+            title = f"{', '.join(self.experiments)}, preset {self.preset}, {len(jobs)} jobs"
+            hours = [schedule.seconds / HOUR for schedule in schedules]
+            plots.save(plots.scaling(WORKERS, hours, path.seconds / HOUR, title), self.picture)
+            print_line(f"picture: {self.picture}")
+        return 0
+
+
+def _source(finished: int, out: Path) -> str:
+    """Where the rates are from."""
+    if finished:
+        return f"rates: of {finished} finished jobs in {out}, where there are of the kind"
+    return f"rates: of a machine with two cores; no job of these experiments is finished in {out}"
+
+
+def _print_schedules(schedules: "list[JobSchedule]", jobs: "list[Job]") -> None:
+    columns = ("hours", "times faster", "busy")
+    table = Table(
+        Column("workers", justify="right"),
+        *(Column(name, justify="right") for name in columns),
+        box=box.SIMPLE_HEAD,
+        title=f"{len(jobs)} jobs, {schedules[0].work / HOUR:,.1f} hours of one worker",
+    )
+    for schedule in schedules:
+        hours = f"{schedule.seconds / HOUR:,.2f}"
+        table.add_row(
+            str(schedule.workers), hours, f"{schedule.speedup:.1f}", f"{schedule.busy:.0%}"
+        )
+    Console(highlight=False, soft_wrap=True).print(table)
+
+
+def _print_path(path: "CriticalPath", seconds: "dict[str, float]") -> None:
+    print_line(f"critical path: {path.seconds / HOUR:,.2f} hours")
+    for job in path.jobs:
+        print_line(f"  {seconds[job.address] / HOUR:8.2f}  {job.name}")

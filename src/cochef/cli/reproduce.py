@@ -1,0 +1,171 @@
+"""`cochef reproduce`: run the paper's experiments, and make its tables and figures."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from cochef import interrupts
+from cochef.cli.arguments import check_seed
+from cochef.cli.engine import EngineArguments
+from cochef.cli.output import print_line
+from cochef.cli.train import RESUMES, progress_of
+from cochef.experiments.presets import PRESETS, PresetName
+from cochef.runtime import compile_quickly, use_all_cores
+
+if TYPE_CHECKING:
+    from cochef.experiments.engines import Engine
+    from cochef.experiments.jobs import Job, JobStore
+    from cochef.learning.writers import MetricsWriter
+    from cochef.reproduction.plan import Plan
+
+PLAN_WIDTH = 110  # at least, where no terminal says how wide it is
+
+
+@dataclass
+class Reproduce:
+    """Run experiments of the paper: the plan with times first, then the jobs, then the pages.
+
+    Finished jobs are never repeated; an interrupted run resumes when the same command is given
+    again.
+    """
+
+    experiments: tyro.conf.Positional[tuple[str, ...]]
+    """Names of experiments, or `all`; without any they are listed."""
+    preset: PresetName = "laptop"
+    """The settings: for a test, minutes, the results on two cores, or the paper's."""
+    layouts: tuple[str, ...] = ()
+    """Layouts in the order of running; the paper's five if not given, with `smoke` two of them."""
+    seeds: tuple[int, ...] = (0,)
+    """Populations; everything that is trained follows from them."""
+    agents: int | None = None
+    """Agents of each population; the preset's number if not given."""
+    budget: float | None = None
+    """Hours; leaves out populations, then layouts, then agents, and says which."""
+    out: Path = Path("runs")
+    """Where all jobs are."""
+    results: Path | None = None
+    """Where small copies of results are kept; OUT/results if not given."""
+    pages: Path | None = None
+    """Where tables and figures are written; OUT/pages if not given."""
+    readme: Path | None = None
+    """A README whose table is written, too, between its markers."""
+    study: str | None = None
+    """The database of a study with people; without one its participants are simulated."""
+    plan: bool = False
+    """Only print the plan."""
+    collect: bool = False
+    """Run nothing: copy the results of finished jobs, and write the pages."""
+    where: EngineArguments = field(default_factory=EngineArguments)
+
+    def run(self) -> int:
+        """Plan, and do."""
+        interrupts.explain(RESUMES)
+        for seed in self.seeds:
+            check_seed(seed)
+        use_all_cores()
+        from cochef import reproduction
+        from cochef.experiments.jobs import JobStore
+        from cochef.reproduction import plan
+        from cochef.reproduction.declared import LAYOUTS, TRIAL_LAYOUTS
+
+        if not self.experiments:
+            _list_experiments()
+            return 0
+        is_trial = PRESETS[self.preset].scale == "tiny"
+        if is_trial:
+            compile_quickly()
+        scope = plan.Scope(
+            tuple(reproduction.chosen(self.experiments)),
+            self.preset,
+            self.layouts or (TRIAL_LAYOUTS if is_trial else LAYOUTS),
+            self.seeds,
+            self.agents,
+            self.study,
+        )
+        store = JobStore(self.out)
+        planned = plan.within(scope, self.budget, store)
+        if not self.collect:
+            _print_plan(planned, store)
+        code = 0 if self.plan or self.collect else _run(planned, store, self.where.make())
+        if not self.plan:
+            self._write(planned, store)
+        return code
+
+    def _write(self, planned: "Plan", store: "JobStore") -> None:
+        """Keep the results, and make pages from what is kept."""
+        from cochef.reproduction import pages
+
+        root = self.results or self.out / "results"
+        done = pages.collect(planned, store, root)
+        print_line(f"{done} of {len(planned.goals)} results are in {root}")
+        found = pages.open_results(root, planned.scope)
+        written = pages.write(found, planned.scope.experiments, self.pages or self.out / "pages")
+        print_line(f"pages: {written[0]}")
+        if self.readme is not None:
+            pages.write_readme(found, self.readme)
+
+
+def _list_experiments() -> None:
+    from cochef.reproduction import EXPERIMENTS
+
+    table = Table("name", "what", "in the paper", box=box.SIMPLE_HEAD)
+    for name, experiment in EXPERIMENTS.items():
+        table.add_row(name, experiment.title, ", ".join(experiment.paper) or "-")
+    Console(highlight=False, soft_wrap=True).print(table)
+
+
+def _print_plan(planned: "Plan", store: "JobStore") -> None:
+    """Print the blocks with their estimated times, and what was left out."""
+    from cochef.reproduction import estimates
+
+    estimator = estimates.measured(planned.jobs, store)
+    columns = [Column(name, justify="right") for name in ("jobs left", "hours", "done after")]
+    table = Table("", "layout", "population", *columns, "experiments", box=box.SIMPLE_HEAD)
+    total = 0.0
+    for number, block in enumerate(planned.blocks, start=1):
+        left = [job for job in block.jobs if not store.is_done(job)]
+        hours = estimator.left(left, store) / 3600
+        total += hours
+        names = ", ".join(block.experiments)
+        jobs = f"{len(left)} of {len(block.jobs)}"
+        times = (jobs, f"{hours:.2f}", f"{total:.2f}")
+        table.add_row(str(number), block.layout, str(block.seed), *times, names)
+    Console(highlight=False, width=max(Console().width, PLAN_WIDTH)).print(table)
+    source = "a machine with two cores"
+    if estimator.finished:
+        source = f"{estimator.finished} jobs that are done, where there are of the kind"
+    scope = planned.scope
+    print_line(
+        f"preset {scope.preset}, {scope.agents_each} agents a population: about {total:.1f} hours, "
+        f"by the rate of {source}"
+    )
+    for block in planned.left_out:
+        print_line(f"left out for the budget: {block.name}")
+
+
+def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:
+    """Do all jobs that are not done."""
+    from cochef.experiments.jobs import TRAINING
+    from cochef.reproduction import estimates
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def log(text: str) -> None:
+        console.print(text, markup=False)
+
+    def writers_of(job: "Job") -> "list[MetricsWriter]":
+        left = estimates.measured(planned.jobs, store).left(planned.jobs, store)
+        log(f"about {left / 3600:.1f} hours left")
+        return [progress_of(console)] if job.stage.kind in TRAINING else []
+
+    try:
+        engine.run(planned.jobs, store, writers_of, log)
+    except KeyboardInterrupt:
+        log(interrupts.sentence())
+        return interrupts.EXIT_CODE
+    return 0

@@ -1,0 +1,248 @@
+"""All that touches Ray: connecting, checking nodes, submitting jobs, messages from nodes."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+
+from cochef.errors import InputError
+from cochef.experiments.code_version import code_version
+from cochef.experiments.ray_worker import JobOutcome, JobRequest, Message
+from cochef.learning.writers import Log
+
+AUTH_MODE = "RAY_AUTH_MODE"
+LOOPBACK = "127.0.0.1"
+CHECK_SECONDS = 120.0  # for a node to answer
+
+
+@contextmanager
+def connected(address: str | None, log: Log) -> Iterator[None]:
+    """Connect to a cluster, or start one on this machine for as long as the context lasts."""
+    if address is not None and "://" in address:
+        raise InputError(f"address is {address!r}; it takes HOST:PORT, run on a machine near it")
+    _set_environment(address)
+    ray = _ray()
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    if address is None:
+        options |= {"_node_ip_address": LOOPBACK, "include_dashboard": False}
+    try:
+        ray.init(address=address or "local", **options)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise InputError(
+            f"no Ray cluster at {address or 'this machine'} ({_first_line(error)}); start one, or "
+            "give its --address; the token must be that of its nodes (docs/cluster.md)"
+        ) from error
+    try:
+        _warn_of_open_networks(log)
+        _check_nodes()
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _set_environment(address: str | None) -> None:
+    """Settings that Ray reads when it is loaded."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Only who knows the token may talk to the cluster.
+    os.environ.setdefault(AUTH_MODE, "token")
+    if address is None or _is_loopback(address.rpartition(":")[0]):
+        # Ray takes the address of a network card in place of loopback, and listens there, unless
+        # it is told that there is no cluster of several machines; the name is Ray's.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+
+
+def _ray() -> Any:  # noqa: ANN401
+    """Ray, which is an extra."""
+    try:
+        import ray  # noqa: PLC0415
+        import ray.exceptions  # noqa: PLC0415
+    except ImportError as error:
+        raise InputError('Ray is not installed; pip install "cochef[cluster]"') from error
+    return ray
+
+
+def _warn_of_open_networks(log: Log) -> None:
+    ray = _ray()
+    addresses = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+    outside = sorted(address for address in addresses if not _is_loopback(address))
+    if outside and os.environ[AUTH_MODE] != "token":
+        log(
+            f"WARNING: the cluster listens on {', '.join(outside)} and asks nobody for a token: "
+            "whoever reaches it can run programs on it. Set RAY_AUTH_MODE=token on all machines "
+            "(docs/cluster.md)"
+        )
+    elif outside:
+        log(
+            f"the cluster listens on {', '.join(outside)}; its traffic is not encrypted, so keep "
+            "it in a private network (docs/cluster.md)"
+        )
+
+
+def _is_loopback(address: str) -> bool:
+    with suppress(ValueError):
+        return ip_address(address).is_loopback
+    return address == "localhost"
+
+
+def _check_nodes() -> None:
+    """Refuse a cluster with a node that has other code."""
+    ray = _ray()
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
+
+    nodes = {node["NodeID"]: node["NodeName"] for node in ray.nodes() if node["Alive"]}
+    probe = _version_task()
+    references = {}
+    for node_id in nodes:
+        affinity = NodeAffinitySchedulingStrategy(node_id, soft=False)
+        references[node_id] = probe.options(num_cpus=0, scheduling_strategy=affinity).remote()
+    for node_id, reference in references.items():
+        try:
+            found = ray.get(reference, timeout=CHECK_SECONDS)
+        except ray.exceptions.RayError as error:
+            raise InputError(
+                f"node {nodes[node_id]} does not answer ({_first_line(error)}); "
+                'install "cochef[cluster]" there'
+            ) from error
+        _check_version(nodes[node_id], found)
+
+
+def _check_version(node: str, found: str) -> None:
+    own = str(code_version())
+    if found != own:
+        raise InputError(
+            f"node {node} has {found}, but this driver has {own}; install the same on both"
+        )
+
+
+# Ray sends functions that are defined inside others as they are, and looks up all others in the
+# package. So these two also run on a node whose package is another one, and can say so.
+
+
+def _version_task() -> Any:  # noqa: ANN401
+    ray = _ray()
+
+    def find_version() -> str:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+        try:
+            from cochef.experiments.code_version import code_version  # noqa: PLC0415
+
+            return str(code_version())
+        except ImportError:
+            pass
+        try:
+            return f"cochef {version('cochef')}"
+        except PackageNotFoundError:
+            return "no cochef"
+
+    return ray.remote(find_version)
+
+
+@lru_cache(maxsize=1)
+def _job_task() -> Any:  # noqa: ANN401
+    ray = _ray()
+    find_version = _version_task()._function
+
+    def do_job(expected: str, boxed: list[Any], inbox: Any) -> Any:  # noqa: ANN401
+        import platform  # noqa: PLC0415
+
+        import ray  # noqa: PLC0415
+
+        found = find_version()
+        if found != expected:
+            return {"node": platform.node(), "version": found}
+        from cochef.experiments.ray_worker import perform  # noqa: PLC0415
+
+        # Unpacked only now: other code may not know what is in it.
+        return perform(ray.get(boxed[0]), inbox.put.remote)
+
+    return ray.remote(do_job)
+
+
+def submit(request: JobRequest, inbox: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Give a job to the cluster; returns Ray's reference to its outcome."""
+    ray = _ray()
+    task = _job_task().options(scheduling_strategy="SPREAD", **options)
+    return task.remote(str(code_version()), [ray.put(request)], inbox)
+
+
+def ended(references: Sequence[Any], seconds: float) -> list[Any]:
+    """Those jobs that have ended, after waiting for the first one for some time."""
+    ray = _ray()
+    if not references:
+        time.sleep(seconds)
+        return []
+    first, _ = ray.wait(list(references), timeout=seconds)
+    if not first:
+        return []
+    return ray.wait(list(references), num_returns=len(references), timeout=0)[0]
+
+
+def outcome(reference: Any, name: str) -> JobOutcome:  # noqa: ANN401
+    """The outcome of a job that has ended."""
+    ray = _ray()
+    found: Any = None
+    try:
+        found = ray.get(reference)
+    except ray.exceptions.RayTaskError:
+        raise  # an error in the code
+    except ray.exceptions.RayError as error:
+        raise InputError(
+            f"{name}: its worker died, also when it was tried again ({_first_line(error)}); "
+            "run again to resume"
+        ) from error
+    if not isinstance(found, JobOutcome):
+        _check_version(found["node"], found["version"])
+    return found
+
+
+def cancel(references: Sequence[Any], seconds: float) -> None:
+    """Stop jobs, and give them some time to end."""
+    ray = _ray()
+    with suppress(ray.exceptions.RayError):
+        for reference in references:
+            ray.cancel(reference)
+        ray.wait(list(references), num_returns=len(references), timeout=seconds)
+
+
+class Inbox:
+    """Keeps messages of nodes until the driver takes them."""
+
+    def __init__(self) -> None:
+        """No messages yet."""
+        self._messages: list[Message] = []
+
+    def put(self, message: Message) -> None:
+        """Keep a message."""
+        self._messages.append(message)
+
+    def take(self) -> list[Message]:
+        """All messages since the last time."""
+        messages, self._messages = self._messages, []
+        return messages
+
+
+def new_inbox() -> Any:  # noqa: ANN401
+    """An inbox on this node, which nodes can write to."""
+    ray = _ray()
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    # If its process dies, messages are lost, and nothing else.
+    options = {"num_cpus": 0, "max_restarts": -1, "scheduling_strategy": here}
+    return ray.remote(Inbox).options(**options).remote()
+
+
+def messages(inbox: Any) -> list[Message]:  # noqa: ANN401
+    """What nodes have told since the last time."""
+    ray = _ray()
+    with suppress(ray.exceptions.RayActorError):
+        return ray.get(inbox.take.remote())
+    return []
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

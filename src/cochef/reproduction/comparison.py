@@ -1,0 +1,297 @@
+"""The comparison of all methods: with scripted partners, by seat, and with human models."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from cochef import methods
+from cochef.evaluation.tables import ResultTable
+from cochef.experiments.jobs import Job
+from cochef.experiments.presets import PRESETS
+from cochef.kitchen.constants import SEATS
+from cochef.reproduction import claims, figures, paper
+from cochef.reproduction.declared import (
+    ONION_LAYOUTS,
+    TOMATO_LAYOUTS,
+    Condition,
+    Experiment,
+    Goal,
+    Setting,
+    Stored,
+)
+from cochef.reproduction.page import Page, add_grid
+from cochef.reproduction.scores import Entry, Score
+from cochef.reproduction.stages import CROSS_PLAY, PlayAcross
+
+ALL_METHODS = "all methods"
+
+_MEASURES = {
+    "counter_circuit": ("agent_onions_passed_over_counter", "partner_onions_passed_over_counter"),
+    "distant_tomato": ("agent_wrong_placements", "agent_correct_placements"),
+    "many_orders": ("agent_soups_from_middle_pot",),
+}
+
+
+def evaluations(setting: Setting) -> Iterator[Goal]:
+    """The evaluation of every method with all partners that nobody was trained with."""
+    for name in methods.names():
+        condition = Condition(name)
+        yield Goal(condition.name, setting.jobs(condition)["evaluation"])
+
+
+def human_models(stored: Stored, condition: str, layout: str) -> list[str]:
+    """The human models that a condition was evaluated with, both kinds."""
+    partners = stored.scores.partners(condition, layout)
+    return [name for name in partners if name.startswith("human-")]
+
+
+def with_human_models(stored: Stored, conditions: Sequence[str]) -> list[Entry]:
+    """Scores of conditions with the human models of the onion layouts, by seat."""
+    entries = []
+    for layout in stored.among(ONION_LAYOUTS):
+        found = [human_models(stored, condition, layout) for condition in conditions]
+        models = list(dict.fromkeys(name for names in found for name in names))
+        for model in models or [f"human-proxy:{layout}"]:
+            for seat in range(SEATS):
+                for condition in conditions:
+                    score = stored.scores.score(condition, layout, model, seat)
+                    published = paper.with_human_model(condition, layout, seat)
+                    entries.append(Entry(layout, model, seat, condition, score, published))
+    return entries
+
+
+def show_human_models(stored: Stored) -> Page:
+    """Table 1 and table 20, with the row of earlier results."""
+    page = Page()
+    page.say(
+        "Mean task return of an episode with models of people, by seat of the agent. "
+        "human-proxy is our clone of the people of the test half of the human games; human-2019 "
+        "are clones made as the paper's were, with the recipe of Carroll et al. 2019. The paper's "
+        "numbers are with the networks of 2019. Earlier results are the paper's row Existing SOTA."
+    )
+    entries = with_human_models(stored, methods.names())
+    for layout in stored.among(ONION_LAYOUTS):
+        for seat in range(SEATS):
+            published = paper.with_human_model(paper.EARLIER, layout, seat)
+            for model in dict.fromkeys(e.partner for e in entries if e.layout == layout):
+                entries.append(Entry(layout, model, seat, paper.EARLIER, None, published))
+    add_grid(page, "human-models", "With human models", entries, place, PLACE)
+    add_bars(page, "human-models", entries, "With human models")
+    page.claim(_human_model_claims(stored, entries))
+    return page
+
+
+PLACE = ("layout", "partner", "seat")
+
+
+def place(entry: Entry) -> tuple[str, ...]:
+    """Layout, partner and seat of an entry."""
+    return (entry.layout, entry.partner, "both" if entry.seat is None else str(entry.seat))
+
+
+def add_bars(page: Page, name: str, entries: Sequence[Entry], title: str) -> None:
+    """Add bars of scores, if there are any."""
+    figure = figures.bars(entries, {})
+    if figure is not None:
+        caption = (
+            f"{title}: bars are means over populations, points populations, diamonds the paper"
+        )
+        page.figure(name, figure, caption)
+
+
+def _baselines(entries: Sequence[Entry]) -> list[str]:
+    """The methods that the paper compares its own with: those it has numbers of."""
+    published = [entry.condition for entry in entries if entry.published is not None]
+    own = methods.names()[0]
+    return [name for name in methods.names() if name in published and name != own]
+
+
+def _human_model_claims(stored: Stored, entries: Sequence[Entry]) -> Iterator[claims.Claim]:
+    own = methods.names()[0]
+    for other in _baselines(entries):
+        for layout in stored.among(ONION_LAYOUTS):
+            found = [
+                claims.averaged(
+                    [
+                        stored.scores.score(name, layout, model, seat)
+                        for model in human_models(stored, own, layout)
+                        for seat in range(SEATS)
+                    ]
+                )
+                for name in (own, other)
+            ]
+            text = f"{own} is not below {other} with human models in {layout}"
+            yield claims.not_below(text, claims.lead(*found))
+
+
+def script_entries(stored: Stored) -> list[Entry]:
+    """Scores of all methods with the paper's scripts, both seats."""
+    entries = []
+    for layout in stored.layouts:
+        for partner, published in paper.with_scripts(layout).items():
+            for method in methods.names():
+                score = stored.scores.score(method, layout, partner)
+                cell = published.get(method)
+                entries.append(Entry(layout, partner, None, method, score, cell))
+    return entries
+
+
+def show_scripts(stored: Stored) -> Page:
+    """Table 2."""
+    page = Page()
+    page.say(
+        "Mean task return of an episode with scripted partners that nobody was trained with, both "
+        "seats together."
+    )
+    entries = script_entries(stored)
+    add_grid(page, "scripts", "With scripted partners", entries, _partner_place, PLACE[:2])
+    add_bars(page, "scripts", entries, "With scripted partners")
+    page.claim(_script_claims(entries))
+    return page
+
+
+def _partner_place(entry: Entry) -> tuple[str, ...]:
+    return entry.layout, entry.partner
+
+
+def _script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:
+    own = methods.names()[0]
+    layouts = list(dict.fromkeys(entry.layout for entry in entries))
+
+    def means(method: str, layout: str | None) -> dict[int, float]:
+        chosen: list[Score | None] = [
+            entry.score
+            for entry in entries
+            if entry.condition == method and layout in (None, entry.layout)
+        ]
+        return claims.averaged(chosen)
+
+    for other in _baselines(entries):
+        for layout in (None, *layouts):
+            where = "over all layouts" if layout is None else f"in {layout}"
+            text = f"{own} is ahead of {other} with scripted partners {where}"
+            yield claims.ahead(text, claims.lead(means(own, layout), means(other, layout)))
+
+
+def show_scripts_by_seat(stored: Stored) -> Page:
+    """Table 23."""
+    page = Page()
+    page.say("Mean task return of an episode with scripted partners, by seat of the agent.")
+    entries = []
+    for layout in stored.layouts:
+        for partner, published in paper.scripts_by_seat(layout).items():
+            for seat in range(SEATS):
+                for method in methods.names():
+                    score = stored.scores.score(method, layout, partner, seat)
+                    cell = paper.pair(published.get(method, {}).get(str(seat)))
+                    entries.append(Entry(layout, partner, seat, method, score, cell))
+    add_grid(page, "scripts-by-seat", "With scripted partners by seat", entries, place, PLACE)
+    return page
+
+
+def show_behaviour(stored: Stored) -> Page:
+    """The study's behaviour measures, with scripted partners."""
+    page = Page()
+    page.say(
+        "What the study measures with people, measured with scripted partners, where no people are "
+        "needed: onions passed over the middle counter, placements into a pot that is partly "
+        "filled with tomatoes, and soups taken from the middle pot; means of an episode over "
+        "populations."
+    )
+    for layout in stored.among(_MEASURES):
+        rows = []
+        for partner in paper.scripts_by_seat(layout):
+            for measure in _MEASURES[layout]:
+                cells = []
+                for method in methods.names():
+                    score = stored.scores.score(method, layout, partner, column=measure)
+                    cells.append("not run" if score is None else score.text(2))
+                rows.append((partner, measure.replace("_", " "), *cells))
+        header = ("partner", "measure", *methods.names())
+        page.table(f"behaviour-{layout}", ResultTable(layout, header, tuple(rows)))
+    return page
+
+
+def all_methods(setting: Setting) -> Iterator[Goal]:
+    """The first agents of all methods with each other."""
+    inputs = {name: setting.jobs(Condition(name))["agents"] for name in methods.names()}
+    play = PlayAcross(setting.layout, PRESETS[setting.preset].episodes, setting.seed)
+    yield Goal(ALL_METHODS, Job(play, setting.layout.name, inputs))
+
+
+def show_cross_play(stored: Stored) -> Page:
+    """The mean score of every pair of methods."""
+    page = Page()
+    page.say(
+        "The first agent of every method with the first agent of every other and with a copy of "
+        "itself, means over both seats and populations: row with column."
+    )
+    names = methods.names()
+    for layout in stored.layouts:
+        results = stored.results.select("crossplay", ALL_METHODS, layout)
+        by_pair: dict[tuple[str, str], dict[int, float]] = {}
+        for result in results:
+            for one, two in itertools.product(names, names):
+                both = [
+                    row["score"]
+                    for row in result.json(CROSS_PLAY)["pairs"]
+                    if (row["agent"], row["partner"]) == (one, two)
+                ]
+                by_pair.setdefault((one, two), {})[result.seed] = sum(both) / len(both)
+        rows = []
+        for one in names:
+            cells = []
+            for two in names:
+                means = by_pair.get((one, two))
+                score = Score(means, 1, 0, stored.is_current(results)) if means else None
+                cells.append("not run" if score is None else score.text())
+            rows.append((one, *cells))
+        table = ResultTable(layout, ("agent", *names), tuple(rows))
+        page.table(f"cross-play-{layout}", table)
+    return page
+
+
+CROSS = Experiment(
+    name="cross-play",
+    title="All methods with each other",
+    paper=(),
+    goals=all_methods,
+    show=show_cross_play,
+)
+
+HUMAN_MODELS = Experiment(
+    name="human-models",
+    title="With human models",
+    paper=("Table 1", "Table 20"),
+    goals=evaluations,
+    show=show_human_models,
+    layouts=ONION_LAYOUTS,
+    first=True,
+)
+
+SCRIPTS = Experiment(
+    name="scripts",
+    title="With scripted partners",
+    paper=("Table 2",),
+    goals=evaluations,
+    show=show_scripts,
+    first=True,
+)
+
+SCRIPTS_BY_SEAT = Experiment(
+    name="scripts-by-seat",
+    title="With scripted partners, by seat",
+    paper=("Table 23",),
+    goals=evaluations,
+    show=show_scripts_by_seat,
+    first=True,
+)
+
+BEHAVIOUR = Experiment(
+    name="behaviour",
+    title="What agents do with scripted partners",
+    paper=(),
+    goals=evaluations,
+    show=show_behaviour,
+    layouts=("counter_circuit", *TOMATO_LAYOUTS),
+    first=True,
+)

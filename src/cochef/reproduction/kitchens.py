@@ -1,0 +1,79 @@
+"""The layouts as pictures, and the paper's motivating example as a film strip."""
+
+from collections.abc import Iterator
+
+from cochef.experiments.jobs import Job
+from cochef.kitchen import layouts
+from cochef.reproduction import figures
+from cochef.reproduction.declared import LAYOUTS, Condition, Experiment, Goal, Setting, Stored
+from cochef.reproduction.page import Page
+from cochef.reproduction.stages import MakeFilm
+
+LIKES_TOMATOES = "script:tomato_placement"
+FILMED = (Condition("fcp"), Condition("hsp"))
+"""The paper shows the first; the second is its answer."""
+
+
+def no_goals(setting: Setting) -> Iterator[Goal]:
+    """Nothing to run: what is shown follows from the package alone."""
+    yield from ()
+
+
+def films(setting: Setting) -> Iterator[Goal]:
+    """Films of agents with themselves, and with somebody who likes tomatoes."""
+    for condition in FILMED:
+        agents = setting.jobs(condition)["agents"]
+        film = MakeFilm(condition.method, setting.layout, LIKES_TOMATOES, setting.seed)
+        label = f"{condition.method}-{setting.layout.name}"
+        yield Goal(condition.name, Job(film, label, {"agents": agents}))
+
+
+def show_layouts(stored: Stored) -> Page:
+    """Figures 1 and 7."""
+    page = Page()
+    page.figure("layouts", figures.layout_pictures(LAYOUTS), "The paper's five layouts")
+    for name in LAYOUTS:
+        layout = layouts.get(name)
+        orders = [
+            f"{order.contents[0]} onions and {order.contents[1]} tomatoes pay {order.value}"
+            for order in layout.orders
+        ]
+        page.say(f"{name}: {'; '.join(orders)}.")
+    return page
+
+
+def show_films(stored: Stored) -> Page:
+    """Figure 2: six moments of the first 200 steps, and the films."""
+    page = Page()
+    page.say(
+        "The paper's motivating example in distant_tomato: an agent with a copy of itself, and "
+        f"with a partner who likes tomatoes ({LIKES_TOMATOES}, a script; the paper shows a person)."
+    )
+    for condition in FILMED:
+        for result in stored.results.select("film", condition.name, "distant_tomato"):
+            for name, partner in (("itself", "a copy of itself"), ("partner", LIKES_TOMATOES)):
+                for ending, what in ((".png", "strip"), (".gif", "film")):
+                    content = result.read(f"{name}{ending}")
+                    caption = f"{condition.method} (chef 1) with {partner} (chef 2): {what}"
+                    page.picture(f"{condition.method}-{name}{ending}", content, caption)
+    return page
+
+
+LAYOUT_PICTURES = Experiment(
+    name="layouts",
+    title="The five layouts",
+    paper=("Figure 1", "Figure 7"),
+    goals=no_goals,
+    show=show_layouts,
+    populations=False,
+)
+
+FILM_STRIP = Experiment(
+    name="film-strip",
+    title="A partner who likes tomatoes",
+    paper=("Figure 2",),
+    goals=films,
+    show=show_films,
+    layouts=("distant_tomato",),
+    populations=False,
+)

@@ -1,0 +1,143 @@
+"""A page about an experiment: text, tables, figures and claims, and the files beside it."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from cochef.evaluation import plots
+from cochef.evaluation.report import Block, Heading, Paragraph, Picture, Report
+from cochef.evaluation.tables import ResultTable
+from cochef.files import write_whole
+from cochef.reproduction.claims import Claim
+from cochef.reproduction.scores import Entry, tidy
+
+_CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
+_LATEX = str.maketrans(
+    {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "†": r"\dag"}
+)
+
+
+@dataclass
+class Page:
+    """What is shown about an experiment, as it is put together."""
+
+    blocks: list[Block] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+    def heading(self, text: str) -> None:
+        """Add a heading."""
+        self.blocks.append(Heading(text))
+
+    def say(self, text: str) -> None:
+        """Add a paragraph."""
+        self.blocks.append(Paragraph(text))
+
+    def table(self, name: str, table: ResultTable, tidy_rows: bytes | None = None) -> None:
+        """Add a table, also as CSV and LaTeX; the CSV may have more than is shown."""
+        self.blocks.append(table)
+        self.files[f"{name}.csv"] = tidy_rows or as_csv(table.header, table.rows)
+        self.files[f"{name}.tex"] = latex(table).encode()
+
+    def figure(self, name: str, figure: Figure, caption: str) -> None:
+        """Add a figure, as PNG and SVG."""
+        self.blocks.append(Picture(f"{name}.png", caption))
+        self.figures[name] = figure
+
+    def picture(self, name: str, content: bytes, caption: str) -> None:
+        """Add a picture or film that is there already."""
+        self.blocks.append(Picture(name, caption))
+        self.files[name] = content
+
+    def claim(self, claims: Iterable[Claim]) -> None:
+        """Add claims, each with its statistic."""
+        found = list(claims)
+        self.claims += found
+        if found:
+            header = ("claim", "here", "difference over populations, not corrected for many claims")
+            rows = [(claim.text, claim.verdict, claim.statistic) for claim in found]
+            self.table("claims", ResultTable("Claims", header, tuple(rows)))
+
+    def write(self, title: str, directory: Path) -> None:
+        """Write the page and all its files."""
+        Report(title, self.blocks).write(directory)
+        for name, content in self.files.items():
+            write_whole(directory / name, content)
+        for name, figure in self.figures.items():
+            # Saving closes a figure, which does not keep it from being saved again.
+            plots.save(figure, directory / f"{name}.png")
+            plots.save(figure, directory / f"{name}.svg")
+
+
+def grid(
+    title: str,
+    entries: Sequence[Entry],
+    row_of: Callable[[Entry], tuple[str, ...]],
+    header: tuple[str, ...],
+) -> ResultTable:
+    """Entries as a table: rows as `row_of` says, a column for every condition."""
+    conditions = list(dict.fromkeys(entry.condition for entry in entries))
+    rows: dict[tuple[str, ...], dict[str, Entry]] = {}
+    for entry in entries:
+        rows.setdefault(row_of(entry), {})[entry.condition] = entry
+    body = []
+    bold = set()
+    for number, (place, cells) in enumerate(rows.items()):
+        means = {name: entry.score.mean for name, entry in cells.items() if entry.score is not None}
+        best = max(means.values(), default=0.0)
+        body.append(
+            (*place, *(cells[name].text() if name in cells else "-" for name in conditions))
+        )
+        for column, name in enumerate(conditions, start=len(place)):
+            if len(means) > 1 and name in means and means[name] >= best - _CLOSE:
+                bold.add((number, column))
+    return ResultTable(title, (*header, *conditions), tuple(body), frozenset(bold))
+
+
+def add_grid(
+    page: Page,
+    name: str,
+    title: str,
+    entries: Sequence[Entry],
+    row_of: Callable[[Entry], tuple[str, ...]],
+    header: tuple[str, ...],
+) -> None:
+    """Add entries as a table, and as a file with every number in a column of its own."""
+    page.table(name, grid(title, entries, row_of, header), as_csv(*tidy(entries)))
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A table as CSV."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def latex(table: ResultTable) -> str:
+    """A table for LaTeX with the package booktabs."""
+    lines = [r"\begin{tabular}{" + "l" * len(table.header) + "}", r"\toprule"]
+    lines += [_latex_row(table.header), r"\midrule"]
+    for number, row in enumerate(table.rows):
+        cells = []
+        for column, cell in enumerate(row):
+            text = cell.translate(_LATEX)
+            cells.append(rf"\textbf{{{text}}}" if (number, column) in table.bold else text)
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return f"% {table.title}\n" + "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+
+
+def without_bold(table: ResultTable) -> ResultTable:
+    """The table with nothing marked."""
+    return replace(table, bold=frozenset())

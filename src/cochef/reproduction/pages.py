@@ -1,0 +1,186 @@
+"""From stored results to pages: one a experiment, an index, and the table of the README."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cochef.errors import InputError
+from cochef.evaluation.report import MARKDOWN
+from cochef.evaluation.tables import ResultTable
+from cochef.experiments.jobs import JobStore
+from cochef.files import read_limited, write_whole
+from cochef.reproduction import comparison, plan, stored
+from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, Claim
+from cochef.reproduction.declared import Experiment, Stored
+from cochef.reproduction.kitchens import no_goals
+from cochef.reproduction.page import Page, as_csv, grid
+from cochef.reproduction.plan import Plan, Scope
+from cochef.reproduction.stored import Results, StoredResult
+
+INDEX = "index.md"
+BEGIN = "<!-- results: written by `cochef reproduce`; do not edit -->"
+END = "<!-- end of results -->"
+_MAX_README = 1024**2
+
+
+def collect(planned: Plan, store: JobStore, root: Path) -> int:
+    """Copy the results of all goals that are done; how many there are."""
+    done = 0
+    scope = planned.scope
+    for block, goal in planned.goals:
+        key = {
+            "condition": goal.condition,
+            "layout": block.layout,
+            "seed": block.seed,
+            "preset": scope.preset,
+            "agents": scope.agents_each,
+        }
+        done += stored.collect(root, store, goal.job, key) is not None
+    return done
+
+
+def open_results(root: Path, scope: Scope) -> Stored:
+    """The stored results of a scope's preset, with what this program would run now."""
+    # Configurations do not depend on the population, so one is enough.
+    one = replace(scope, seeds=scope.seeds[:1])
+    goals = [(goal.condition, block.layout, goal.job) for block, goal in plan.make(one).goals]
+    results = Results(root, scope.preset, stored.current_configurations(goals))
+    return Stored(results, scope.layouts)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    experiment: Experiment
+    page: Page
+
+
+def write(found: Stored, experiments: Sequence[Experiment], directory: Path) -> list[Path]:
+    """Write the pages of some experiments and the index; the paths of the pages."""
+    shown = [_Shown(experiment, experiment.show(found)) for experiment in experiments]
+    paths = []
+    for one in shown:
+        name = one.experiment.name
+        where = ", ".join(one.experiment.paper) or "beyond the paper"
+        if one.experiment.goals is not no_goals:
+            one.page.blocks.insert(0, _note(found))
+        one.page.write(f"{one.experiment.title} ({where})", directory / name)
+        paths.append(directory / name / MARKDOWN)
+    write_whole(directory / INDEX, _index(found, shown).encode())
+    state = [stored.as_row(result) for result in found.results.wanted]
+    if state:
+        rows = [tuple(row.values()) for row in state]
+        write_whole(directory / "state.csv", as_csv(tuple(state[0]), rows))
+    return [directory / INDEX, *paths]
+
+
+def _note(found: Stored) -> "ResultTable":
+    """Where the numbers are from, and how cells are to be read."""
+    rows = (
+        ("preset", found.preset),
+        ("in a cell", "mean ± standard deviation over populations (number of populations)"),
+        ("agents of a population", "are averaged first"),
+        ("†", "of another configuration or version than this program would run now"),
+        ("bold", "within 5 of the best of the row, as in the paper"),
+    )
+    return ResultTable("How to read this page", ("", ""), rows)
+
+
+def _index(found: Stored, shown: Sequence[_Shown]) -> str:
+    every = found.results.wanted
+    parts = [
+        "# Results\n",
+        "Written by `cochef reproduce` from the results in `results/`; nothing is typed by hand.\n",
+        f"Preset `{found.preset}`: {len(every)} results are stored, of "
+        f"{len({result.seed for result in every})} populations.\n",
+        _experiment_table(shown).markdown(),
+        "## What is stored\n",
+        _state_table(every, found).markdown(),
+    ]
+    others = found.results.others()
+    if others:
+        parts.append(
+            f"{len(others)} stored results are left out, as their cells show others: results of "
+            "different configurations or versions are never mixed in a cell.\n"
+        )
+    parts.append(_conclusions([claim for one in shown for claim in one.page.claims]))
+    return "\n".join(parts)
+
+
+def _experiment_table(shown: Sequence[_Shown]) -> ResultTable:
+    rows = []
+    for one in shown:
+        link = f"[{one.experiment.title}]({one.experiment.name}/{MARKDOWN})"
+        rows.append((link, ", ".join(one.experiment.paper) or "-", _verdicts(one.page.claims)))
+    return ResultTable("Tables and figures", ("page", "in the paper", "claims"), tuple(rows))
+
+
+def _verdicts(claims: Sequence[Claim]) -> str:
+    times = Counter(claim.verdict for claim in claims)
+    return ", ".join(f"{times[verdict]} {verdict}" for verdict in times) or "-"
+
+
+def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
+    """The state of every cell: populations, agents, steps, when, and which code."""
+    rows = []
+    for key in dict.fromkeys(result.key for result in every):
+        results = found.results.select(key.kind, key.condition, key.layout)
+        first = results[0]
+        steps = ", ".join(f"{name} {number:,}" for name, number in first.steps.items())
+        versions = sorted({str(one.code.get("commit") or one.code["cochef"]) for one in results})
+        rows.append(
+            (
+                *(key.kind, key.condition, key.layout, ", ".join(str(one.seed) for one in results)),
+                *(str(first.agents), steps or "-", max(one.finished for one in results)),
+                *(", ".join(versions), first.configuration),
+                "yes" if all(map(found.results.is_current, results)) else "no",
+            )
+        )
+    header = (
+        *("kind", "condition", "layout", "populations", "agents", "steps of a policy", "last"),
+        *("code", "configuration", "current"),
+    )
+    return ResultTable("State of every cell", header, tuple(sorted(rows)))
+
+
+def _conclusions(claims: Sequence[Claim]) -> str:
+    """Where we agree with the paper, where not, and what is open; each with its statistic."""
+    titles = {
+        AGREES: "Where we agree with the paper",
+        DISAGREES: "Where we do not",
+        OPEN: "What the runs so far do not decide",
+    }
+    parts = []
+    for verdict, title in titles.items():
+        lines = [
+            f"- {claim.text}: {claim.statistic}" for claim in claims if claim.verdict == verdict
+        ]
+        parts.append(f"## {title}\n\n" + ("\n".join(lines) or "Nothing.") + "\n")
+    return "\n".join(parts)
+
+
+def readme_table(found: Stored) -> ResultTable:
+    """The table of the README: all methods with the paper's scripts."""
+    entries = comparison.script_entries(found)
+    header = ("layout", "partner")
+    return grid("With scripted partners", entries, lambda one: (one.layout, one.partner), header)
+
+
+def write_readme(found: Stored, path: Path) -> None:
+    """Write the table between the markers of a README."""
+    text = read_limited(path, _MAX_README, "a README").decode()
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise InputError(f"{path}: no place for the results; it needs the lines {BEGIN} and {END}")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    lines = "\n".join(_readme_lines(found))
+    write_whole(path, f"{before}{BEGIN}\n\n{lines}\n{END}{after}".encode())
+
+
+def _readme_lines(found: Stored) -> Iterator[str]:
+    yield readme_table(found).markdown()
+    yield (
+        f"Preset `{found.preset}`; mean ± standard deviation over populations (their number), "
+        "the paper's mean, and the difference. "
+        "All tables and figures: [docs/results](docs/results/index.md).\n"
+    )

@@ -1,0 +1,91 @@
+"""Beyond the paper: which part of the space of human games the pools of all methods cover."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cochef import methods
+from cochef.agents import pool
+from cochef.evaluation import coverage
+from cochef.evaluation.coverage import PoolCoverage
+from cochef.experiments.jobs import Job, JobContext
+from cochef.experiments.pools import pool_events
+from cochef.human.games import games
+from cochef.kitchen.layout import Layout
+from cochef.reproduction.declared import ONION_LAYOUTS, Condition, Experiment, Goal, Setting, Stored
+from cochef.reproduction.page import Page
+from cochef.reproduction.stages import write_json
+
+RESULT = "coverage.json"
+WITH_POOL = tuple(Condition(method.name) for method in methods.every() if method.pool is not None)
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class CoverPeople:
+    """How near the policies of a pool come to the people who played its layout; input: `pool`."""
+
+    layout: Layout
+    kind: str = "coverage"
+    version: int = 1
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All settings."""
+        return {"layout": self.layout.fingerprint, "games": len(games(self.layout.name))}
+
+    def run(self, context: JobContext) -> None:
+        """Replay the people's games, and compare."""
+        files = pool.read(context.inputs["pool"], self.layout)
+        people = coverage.people_events(self.layout)
+        (found,) = coverage.coverage(people, {"pool": pool_events(files).counts})
+        content = {
+            "policies": found.policies,
+            "nearest": np.round(found.nearest, _DIGITS).tolist(),
+            "within": found.within,
+            "of_use": found.of_use,
+        }
+        write_json(context.directory / RESULT, content)
+
+
+def goals(setting: Setting) -> Iterator[Goal]:
+    """The coverage of every method's pool."""
+    for condition in WITH_POOL:
+        label = f"{condition.method}-{setting.layout.name}"
+        inputs = {"pool": setting.jobs(condition)["pool"]}
+        yield Goal(condition.name, Job(CoverPeople(setting.layout), label, inputs))
+
+
+def show(stored: Stored) -> Page:
+    """A table for each layout, a row for each pool."""
+    page = Page()
+    page.say(
+        "A person is covered by a pool if one of its policies causes a mix of events that is as "
+        "near to theirs as other people's usually are. The distance of two mixes is the total "
+        "variation, from 0 to 1."
+    )
+    for layout in stored.among(ONION_LAYOUTS):
+        found = []
+        for condition in WITH_POOL:
+            for result in stored.results.select("coverage", condition.name, layout):
+                content = result.json(RESULT)
+                nearest = np.array(content["nearest"], float)
+                name = f"{condition.name}, population {result.seed}"
+                numbers = (nearest, float(content["within"]), int(content["of_use"]))
+                found.append(PoolCoverage(name, int(content["policies"]), *numbers))
+        if found:
+            page.table(f"coverage-{layout}", coverage.table(found, layout))
+    return page
+
+
+COVERAGE = Experiment(
+    name="coverage",
+    title="Which people pools cover",
+    paper=(),
+    goals=goals,
+    show=show,
+    layouts=ONION_LAYOUTS,
+)

@@ -1,0 +1,94 @@
+"""A study's database as a whole: private, served by one server at a time, and backed up."""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sql
+
+from cochef.errors import InputError
+from cochef.web import schema
+
+_SERVER = 0x636F6B66  # the lock that the server of a PostgreSQL database holds
+
+
+@contextlib.contextmanager
+def served_alone(engine: sql.Engine) -> Iterator[None]:
+    """No other server uses the database meanwhile; a process that ends in any way lets go of it."""
+    refusal = InputError(
+        f"another server is running on database {engine.url!r}; two would play the same games. "
+        "Stop it first, or give another database"
+    )
+    path = schema.file_of(engine.url)
+    if engine.dialect.name != "sqlite":
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
+                raise refusal
+            yield
+    elif path is None:  # in memory
+        yield
+    else:
+        with path.with_name(f"{path.name}.serving").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise refusal from None
+            yield
+
+
+def back_up(engine: sql.Engine, path: Path) -> None:
+    """Write one moment of a database, which may be in use, to a new SQLite file."""
+    if path.exists():
+        raise InputError(f"{path} is there already; give another file for the backup")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        schema.make_private(partial)
+        if engine.dialect.name == "sqlite":
+            _copy_file(engine, partial)
+        else:
+            _copy_tables(engine, partial)
+        _check(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: the backup failed ({error})") from error
+    finally:
+        for left in path.parent.glob(f"{partial.name}*"):
+            left.unlink()
+
+
+def _copy_file(engine: sql.Engine, path: Path) -> None:
+    with (
+        contextlib.closing(engine.raw_connection()) as source,
+        contextlib.closing(sqlite3.connect(path)) as target,
+    ):
+        driver = source.driver_connection
+        if driver is not None:
+            driver.backup(target)
+
+
+def _copy_tables(engine: sql.Engine, path: Path) -> None:
+    target = schema.connect(f"sqlite:///{path}")
+    try:
+        with engine.begin() as source, target.begin() as copy:
+            for table in schema.METADATA.sorted_tables:
+                copy.execute(table.delete())
+                rows = [dict(row) for row in source.execute(sql.select(table)).mappings()]
+                if rows:
+                    copy.execute(table.insert(), rows)
+    finally:
+        target.dispose()
+
+
+def _check(path: Path) -> None:
+    """Check a copy, and leave it as one file without a log beside it."""
+    with contextlib.closing(sqlite3.connect(path)) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")
+        found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+    if found != "ok":
+        raise InputError(f"{path}: the copy is damaged ({found}); try again")

@@ -1,0 +1,180 @@
+"""Ctrl-C at any moment of any command: a sentence, exit code 130, and nothing stored is lost."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+PATIENCE = 300.0  # seconds within which a command must have begun, or ended
+SLOW_START = 0.3  # of Python itself, before the command line watches for Ctrl-C
+
+
+def start(*words, cwd):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "cochef", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=environment,
+    )
+
+
+def interrupt(process):
+    """Press Ctrl-C: exit code, all that it printed, and how long it took to leave."""
+    process.send_signal(signal.SIGINT)
+    pressed = time.monotonic()
+    printed = "".join(process.communicate(timeout=PATIENCE))
+    return process.returncode, printed, time.monotonic() - pressed
+
+
+def interrupted_after(seconds, *words, cwd):
+    """A command after Ctrl-C at this moment, or None if it had ended before."""
+    process = start(*words, cwd=cwd)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return interrupt(process)
+    assert process.returncode == 0, process.communicate()[1]
+    process.communicate()
+    return None
+
+
+def wait_for(process, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def metrics(directory):
+    path = directory / "metrics.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def checkpoints(directory):
+    return sorted(int(path.name.split(".")[0]) for path in (directory / "checkpoints").iterdir())
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answers(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.4, 1.5, 3.0])
+def test_an_evaluation_ends_at_once_and_writes_nothing(narrow, tmp_path, moment):
+    words = ("evaluate", "--layout", narrow, "--agents", "random", "script:delivery")
+    out = tmp_path / "results"
+    found = interrupted_after(SLOW_START + moment, *words, "--out", out, cwd=tmp_path)
+    assert found is not None
+    code, printed, seconds = found
+    assert code == 130
+    last = printed.splitlines()[-1]
+    assert last in ("interrupted", "interrupted; nothing of this evaluation was written")
+    assert "Traceback" not in printed
+    assert seconds < 10.0  # also while a program is compiled; the machine may be busy
+    assert not out.exists() or not [*out.iterdir()]
+
+
+def test_a_training_saves_before_it_leaves(narrow, tmp_path):
+    out = tmp_path / "run"
+    words = ("train", "sp", "--layout", narrow, "--preset", "smoke", "--members", "1")
+    words += ("--steps", 320 * 2000, "--out", out)
+    process = start(*words, cwd=tmp_path)
+    wait_for(process, lambda: len(metrics(out)) > 2)
+    code, printed, _ = interrupt(process)
+    assert code == 130
+    assert "saving, then leaving" in printed
+    assert printed.endswith("interrupted; the same command resumes from the last checkpoint\n")
+    assert checkpoints(out)[-1] == len(metrics(out))  # the very last iteration is saved
+
+
+def test_a_server_stops_in_order(tmp_path):
+    port = free_port()
+    words = ("play", "--layouts", "cramped_room", "--port", port, "--no-browser")
+    process = start(*words, cwd=tmp_path)
+    wait_for(process, lambda: answers(port))
+    code, printed, _ = interrupt(process)
+    assert (code, printed.splitlines()[-1]) == (130, "stopped")
+    assert "Traceback" not in printed
+
+
+def stored(root):
+    """All that must not change: finished jobs and records, by path."""
+    found = {}
+    for sign in (*root.rglob("done.json"), *root.rglob("manifest.json")):
+        for path in sign.parent.rglob("*"):
+            if path.is_file() and path.suffix not in (".pdf", ".svg", ".md", ".tex", ".lock"):
+                found[path] = path.read_bytes()
+    return found
+
+
+@pytest.mark.long
+def test_thirty_interruptions_at_random_moments_lose_nothing(narrow, tmp_path, capsys):
+    run = ("run", "--layout", narrow, "--method", "hsp", "fcp", "--preset", "smoke", "--out")
+    records = tmp_path / "records"
+    evaluate = ("evaluate", "--layout", narrow, "--agents", "stay", "random", "--episodes", "3")
+    done = start(*evaluate, "--out", records, cwd=tmp_path)
+    assert done.wait(PATIENCE) == 0
+    # What is interrupted, and about how long it takes.
+    commands = [
+        ((*run, tmp_path / "runs"), 40.0),
+        ((*run, tmp_path / "runs"), 40.0),
+        (("train", "hsp", "--layout", narrow, "--preset", "smoke", "--steps", "64000"), 30.0),
+        ((*evaluate, "--out", records), 12.0),
+        (("table", records), 6.0),
+        (("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.gif"), 12.0),
+        (("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.mp4"), 12.0),
+        (("play", "--port", free_port(), "--no-browser"), 12.0),
+        (("study", "serve", "paper", "--port", free_port()), 12.0),
+        (("partners",), 5.0),
+        (("human-likeness", "--layouts", "cramped_room", "--episodes", "2"), 15.0),
+        (("clone", "--layouts", "cramped_room"), 20.0),
+        (("bench", "kitchen", "--quick"), 15.0),
+        (("--help",), 1.0),
+        (("doctor",), 5.0),
+    ]
+    moments = np.random.default_rng(20)
+    codes = []
+    for number in range(30):
+        words, duration = commands[number % len(commands)]
+        before = stored(tmp_path)
+        moment = SLOW_START + moments.uniform(0.0, duration)
+        found = interrupted_after(moment, *words, cwd=tmp_path)
+        for path, content in before.items():
+            assert path.read_bytes() == content, path
+        assert not [*tmp_path.rglob(".*.part")]
+        codes.append((words[0], round(moment, 1), None if found is None else found[0]))
+        if found is not None:
+            code, printed, _ = found
+            assert code == 130, (words, moment, code, printed)
+            assert "Traceback" not in printed, (words, moment, printed)
+            assert printed.splitlines()[-1].startswith(("interrupted", "stopped")), printed
+    with capsys.disabled():
+        print(json.dumps(codes))
+    assert sum(code == 130 for *_, code in codes) > 20
+    # The interrupted run ends as one that nobody disturbed.
+    for root in (tmp_path / "runs", tmp_path / "undisturbed"):
+        process = start(*run, root, cwd=tmp_path)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    names = sorted(path.parent.name for path in tmp_path.glob("runs/jobs/*/episodes.csv"))
+    assert len(names) == 2
+    for name in names:
+        there = tmp_path / "runs" / "jobs" / name / "episodes.csv"
+        undisturbed = tmp_path / "undisturbed" / "jobs" / name / "episodes.csv"
+        assert there.read_bytes() == undisturbed.read_bytes()

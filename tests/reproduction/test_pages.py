@@ -1,0 +1,62 @@
+"""The command: from jobs to pages, in processes of their own."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cochef import reproduction
+from cochef.reproduction.declared import TRIAL_LAYOUTS
+
+PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()", "reproduce"]
+TEN_MINUTES = 600
+
+
+def reproduce(*words):
+    command = [*PROGRAM, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_configuration_is_shown_beside_the_papers(tmp_path):
+    names = ("layouts", "hyperparameters", "hidden-rewards", "shaping")
+    done = reproduce(*names, "--preset", "smoke", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    pages = tmp_path / "pages"
+    index = (pages / "index.md").read_text()
+    for name in names:
+        assert f"({name}/report.md)" in index
+        assert (pages / name / "report.html").stat().st_size > 0
+    for ending in ("png", "svg"):
+        assert (pages / "layouts" / f"layouts.{ending}").stat().st_size > 0
+    table = (pages / "hidden-rewards" / "hidden-many_orders.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert len(rows) == 11
+    assert all(row["ours"] == row["paper"] for row in rows)
+    assert r"\toprule" in (pages / "shaping" / "shaping-many_orders-first_stage.tex").read_text()
+
+
+def test_an_unknown_experiment_or_layout_is_refused_before_anything_is_run(tmp_path):
+    done = reproduce("scripts", "--layouts", "cramped_room", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "unknown layout of the paper 'cramped_room'" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.long
+def test_every_table_and_figure_is_made_from_really_run_jobs_in_ten_minutes(tmp_path):
+    started = time.monotonic()
+    done = reproduce("all", "--preset", "smoke", "--out", tmp_path)
+    seconds = time.monotonic() - started
+    assert done.returncode == 0, done.stderr[-2000:]
+    print(f"all tables and figures in {seconds:.0f} seconds")
+    for name, experiment in reproduction.EXPERIMENTS.items():
+        page = (tmp_path / "pages" / name / "report.md").read_text()
+        assert experiment.title in page
+        assert "not run" not in page.replace("not run, paper", "")  # earlier results are not ours
+    kept = list((tmp_path / "results" / "smoke").glob("*/result.json"))
+    assert {json.loads(path.read_text())["layout"] for path in kept} >= set(TRIAL_LAYOUTS)
+    assert seconds < TEN_MINUTES

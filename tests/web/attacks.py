@@ -1,0 +1,177 @@
+"""Attacks on a server of this machine, for a limited time, in a process of their own.
+
+`python -m tests.web.attacks NAME PORT COOKIE SECONDS`: the process is the attacker's, so that
+whoever plays beside it is disturbed only by what it does to the server.
+"""
+
+import asyncio
+import contextlib
+import json
+import struct
+import sys
+import time
+
+STRANGER = "127.0.0.2"  # the others come from another address
+HALF_OPEN = 600
+BODY = b'{"password":[' + b"1," * 10_000_000 + b"1]}"
+
+
+async def _open(port):
+    opening = asyncio.open_connection("127.0.0.1", port, local_addr=(STRANGER, 0))
+    return await asyncio.wait_for(opening, 5)
+
+
+async def _again_and_again(attack, port, cookie, until):
+    """Attack; begin anew whenever the server has had enough."""
+    while time.monotonic() < until:
+        writer = None
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            reader, writer = await _open(port)
+            await asyncio.wait_for(attack(reader, writer, port, cookie), until - time.monotonic())
+        if writer is not None:
+            writer.transport.abort()
+        await asyncio.sleep(0.002)
+
+
+def _post(port, origin, more):
+    head = f"POST /api/admin/login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {origin}\r\n"
+    return f"{head}Content-Type: application/json\r\n{more}\r\n\r\n".encode()
+
+
+async def foreign_bodies(reader, writer, port, cookie):
+    """Long bodies of JSON for the login, from another site."""
+    await _long_body(writer, port, "http://elsewhere.example")
+
+
+async def own_bodies(reader, writer, port, cookie):
+    """The same with the origin of the server's own page, which any program can write."""
+    await _long_body(writer, port, f"http://127.0.0.1:{port}")
+
+
+async def _long_body(writer, port, origin):
+    writer.write(_post(port, origin, f"Content-Length: {len(BODY)}"))
+    writer.write(BODY)
+    await writer.drain()
+    await asyncio.sleep(2)
+
+
+async def tiny_chunks(reader, writer, port, cookie):
+    """A body in chunks of one byte."""
+    writer.write(_post(port, f"http://127.0.0.1:{port}", "Transfer-Encoding: chunked"))
+    while True:
+        writer.write(b"1\r\n \r\n" * 10_000)
+        await writer.drain()
+
+
+async def requests(reader, writer, port, cookie):
+    """One request after the other, without waiting for answers."""
+    one = f"GET /art/sprites.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    for _ in range(50):
+        writer.write(one)
+        await writer.drain()
+        if not await reader.read(65_536):
+            return
+
+
+async def _websocket(reader, writer, port, cookie):
+    lines = [
+        "GET /ws HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"Origin: http://127.0.0.1:{port}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==",
+        f"Cookie: cochef={cookie}",
+    ]
+    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+    answer = await reader.readuntil(b"\r\n\r\n")
+    if b" 101 " not in answer:
+        await asyncio.sleep(0.1)
+        raise OSError("refused")
+    writer.write(_frame(0x1, json.dumps({"type": "hello", "take_over": True}).encode()))
+
+
+def _frame(opcode, payload):
+    """A frame of a client; its mask is zero, so its payload is as it is."""
+    size = len(payload)
+    if size < 126:
+        head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
+    elif size < 65_536:
+        head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, size)
+    return head + bytes(4) + payload
+
+
+async def large_frames(reader, writer, port, cookie):
+    """Frames of nearly 128 KiB, 88 a second."""
+    await _websocket(reader, writer, port, cookie)
+    text = b'{"type":"submit","event":"answers","values":{"a":"' + b"x" * 130_000 + b'"}}'
+    while True:
+        writer.write(_frame(0x1, text))
+        await writer.drain()
+        await asyncio.sleep(1 / 88)
+
+
+async def pings(reader, writer, port, cookie):
+    """Pings without a pause."""
+    await _websocket(reader, writer, port, cookie)
+    many = _frame(0x9, b"") * 5_000
+    while True:
+        writer.write(many)
+        await writer.drain()
+
+
+async def empty_fragments(reader, writer, port, cookie):
+    """A message that never ends, in frames without content."""
+    await _websocket(reader, writer, port, cookie)
+    writer.write(bytes([0x01, 0x80]) + bytes(4))
+    many = (bytes([0x00, 0x80]) + bytes(4)) * 5_000
+    while True:
+        writer.write(many)
+        await writer.drain()
+
+
+async def half_open(port, until):
+    """Connections on which a request begins and does not end."""
+    waiting = []
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError, TimeoutError):
+            if len(waiting) < HALF_OPEN:
+                _, writer = await _open(port)
+                writer.write(b"GET / HTTP/1.1\r\nHost: ")
+                waiting.append(writer)
+        await asyncio.sleep(0.001)
+        waiting = [writer for writer in waiting if not writer.transport.is_closing()]
+    for writer in waiting:
+        writer.transport.abort()
+
+
+ATTACKS = {
+    attack.__name__: attack
+    for attack in (
+        foreign_bodies,
+        own_bodies,
+        tiny_chunks,
+        requests,
+        large_frames,
+        pings,
+        empty_fragments,
+    )
+}
+
+
+async def main(name, port, cookie, seconds):
+    until = time.monotonic() + seconds
+    if name == half_open.__name__:
+        await half_open(port, until)
+        return
+    attackers = 4
+    await asyncio.gather(
+        *(_again_and_again(ATTACKS[name], port, cookie, until) for _ in range(attackers))
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])))

@@ -1,0 +1,112 @@
+"""One stranger, or one participant, against everybody else: the others' games go on in time."""
+
+import contextlib
+import itertools
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from cochef.web import rehearse
+from tests.web.attacks import ATTACKS, half_open
+from tests.web.study_file import write_study
+from tests.web.talking import cookie_of, talking, to_the_tutorial
+
+RATE = 15
+ALLOWED = 0.020  # seconds that a median tick may move
+UNDISTURBED = 2.0  # seconds
+ATTACKED = 3.0
+FILES = 300  # that the server may open
+NUMBERS = {"ticks_per_second": RATE, "tutorial_ticks": 5_000, "participants_per_layout": 50}
+
+
+@contextlib.contextmanager
+def study_server(place, files=None):
+    """A study in a process of its own; its address and the file of its log."""
+    file = write_study(place / "study.toml", **NUMBERS)
+    port = rehearse.free_port()
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
+    command += [file, "--database", f"sqlite:///{place / 'study.db'}", "--port", str(port)]
+    command += ["--open-door", "--simulated", "--set", "joins_per_address=1000"]
+    environment = {**os.environ, "COCHEF_PASSWORD": "correct horse"}
+    with (
+        (place / "log.txt").open("wb") as log,
+        subprocess.Popen(command, stderr=log, env=environment) as process,
+    ):
+        if files is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (files, files))
+        address = f"http://127.0.0.1:{port}"
+        try:
+            rehearse.await_answer(address, process)
+            yield address, place / "log.txt"
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with study_server(tmp_path_factory.mktemp("attacked"), FILES) as found:
+        yield found
+
+
+class Witness:
+    """A participant who plays, and notes when each tick comes."""
+
+    def __init__(self, talker):
+        self.talker = talker
+        self.times = []
+        talker.say("start")
+        talker.hear("game")
+        talker.say("ready", seconds=0)
+        self.thread = threading.Thread(target=self._listen, daemon=True)
+        self.thread.start()
+
+    def _listen(self):
+        with contextlib.suppress(Exception):
+            while True:
+                tick = self.talker.hear("tick", seconds=30)["t"]
+                self.times.append(time.monotonic())
+                self.talker.say("seen", t=tick)
+
+    def gaps(self, seconds):
+        """The time between ticks from now on."""
+        began = len(self.times)
+        time.sleep(seconds)
+        times = self.times[began:]
+        return [after - before for before, after in itertools.pairwise(times)]
+
+
+def attack(name, url, cookie):
+    command = [sys.executable, "-m", "tests.web.attacks", name]
+    port = url.rpartition(":")[2]
+    return subprocess.Popen([*command, port, cookie, str(ATTACKED + 1.5)])
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
+def test_the_others_ticks_stay_within_20_ms_of_the_undisturbed_ones(server, name):
+    url, log = server
+    attacker = cookie_of(url)
+    with talking(url, cookie_of(url)) as talker:
+        to_the_tutorial(talker)
+        witness = Witness(talker)
+        before = witness.gaps(UNDISTURBED)
+        with attack(name, url, attacker) as process:
+            time.sleep(0.7)  # until the attacker is there
+            during = witness.gaps(ATTACKED)
+            assert process.poll() is None, "the attack was over too early"
+            assert httpx.get(f"{url}/health", timeout=10).status_code == 200
+        moved = statistics.median(during) - statistics.median(before)
+        print(
+            f"\n{name}: median {1000 * statistics.median(before):.1f} ms before, "
+            f"{1000 * statistics.median(during):.1f} during, worst {1000 * max(during):.0f}"
+        )
+        assert abs(moved) <= ALLOWED
+        assert len(during) > 0.7 * RATE * ATTACKED
+    assert httpx.get(f"{url}/health", timeout=10).status_code == 200
+    assert log.stat().st_size < 200_000

@@ -1,0 +1,106 @@
+"""A study's database as a whole: private, served once, backed up while it is in use."""
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cochef.errors import InputError
+from cochef.web import schema
+from cochef.web.records import Steps
+from cochef.web.store import StudyStore
+from tests.web.small_study import at_the_games, begun, small_study
+from tests.web.study_file import write_study
+
+
+def mode(path):
+    return Path(path).stat().st_mode & 0o777
+
+
+def test_only_its_owner_can_read_a_database_and_its_log(tmp_path):
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())) as store:
+        at_the_games(store)
+        assert [mode(path) for path in sorted(tmp_path.glob("study.db*"))] == [0o600] * 3
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
+    path = tmp_path / "study.db"
+    StudyStore.open(f"sqlite:///{path}", small_study()).close()
+    path.chmod(0o644)
+    StudyStore.existing(f"sqlite:///{path}").close()
+    assert mode(path) == 0o600
+
+
+def test_a_backup_of_a_database_in_use_holds_everything_that_was_stored(url, tmp_path):
+    with closing(StudyStore.open(url, small_study())) as store:
+        game = begun(store, at_the_games(store))
+        store.append([Steps(game, 0, ((1, 2), (3, 4)))])
+        people = store.participants()
+        secret = store.secret
+        store.back_up(tmp_path / "copy.db")
+        store.append([Steps(game, 2, ((5, 5),))])
+    copy = tmp_path / "copy.db"
+    assert mode(copy) == 0o600
+    with closing(StudyStore.existing(f"sqlite:///{copy}")) as again:
+        assert again.participants() == people
+        assert again.secret == secret
+        assert again.study == small_study()
+        assert again.game(game).actions.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_backup_is_written_over_nothing_and_leaves_nothing_half_done(tmp_path):
+    (tmp_path / "there.db").write_text("precious")
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())) as store:
+        with pytest.raises(InputError, match="is there already"):
+            store.back_up(tmp_path / "there.db")
+        with pytest.raises(InputError, match="cannot be written"):
+            store.back_up(tmp_path / "there.db" / "copy.db")
+    assert (tmp_path / "there.db").read_text() == "precious"
+    assert not list(tmp_path.glob(".*.part*"))
+
+
+def test_the_command_line_backs_up(cochef, tmp_path):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    with closing(StudyStore.open(database, small_study())) as store:
+        at_the_games(store)
+        code, text = cochef("study", "backup", "--database", database, "--out", tmp_path / "b.db")
+    assert code == 0
+    assert "1 participants and 0 games are in" in text
+
+
+def test_a_second_server_on_one_database_is_refused(url):
+    with (
+        closing(StudyStore.open(url, small_study())) as first,
+        closing(StudyStore.existing(url)) as second,
+        first.served_alone(),
+    ):
+        with (
+            pytest.raises(InputError, match="another server is running on database"),
+            second.served_alone(),
+        ):
+            pytest.fail("it was let in")
+        assert second.participants() == []  # reading is allowed
+    with closing(StudyStore.existing(url)) as third, third.served_alone():
+        pass
+
+
+def test_the_command_line_refuses_a_second_server(tmp_path):
+    file = write_study(tmp_path / "study.toml")
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
+    with closing(StudyStore.open(database, small_study())) as first, first.served_alone():
+        second = subprocess.run(
+            [*command, file, "--database", database, "--port", "0", "--simulated"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert second.returncode == 2
+    assert "another server is running" in second.stdout + second.stderr
+
+
+def test_a_database_in_memory_has_no_file():
+    assert schema.file_of(schema.sql.make_url("sqlite://")) is None

@@ -1,0 +1,114 @@
+"""Effects of letters and order, and what the rules of a study leave out."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cochef.web import analysis, effects, exclusions, report
+from cochef.web.progress import GamePlayed
+from cochef.web.records import Interruption, InterruptionReason, Steps
+from cochef.web.store import StudyStore
+from cochef.web.study import Exclusions
+from tests.web.small_study import at_the_games, begun, finish_study, played_games, small_study
+from tests.web.test_analysis import AGENTS, made_up_games
+
+
+def with_positions(games, seed=0):
+    """Give the games of each person positions in a random order."""
+    generator = np.random.default_rng(seed)
+    numbers = np.zeros(len(games["score"]), int)
+    for person in np.unique(games["participant"]):
+        own = games["participant"] == person
+        numbers[own] = generator.permutation(own.sum())
+    return {**games, "number": numbers}
+
+
+def test_a_trend_over_the_games_is_found_for_each_agent():
+    games = with_positions(made_up_games(people=20))
+    none = effects.score_trend(AGENTS, games)
+    assert none.p_any > 0.01 and none.p_different > 0.01
+    games["score"] = games["score"] + 2.0 * games["number"]
+    same = effects.score_trend(AGENTS, games)
+    assert same.p_any < 1e-6 and same.p_different == pytest.approx(none.p_different)
+    assert all(abs(slope - 2.0) < 0.3 for slope in same.slopes.values())
+    games["score"] = games["score"] + np.where(games["agent"] == "MEP", games["number"], 0)
+    different = effects.score_trend(AGENTS, games)
+    assert different.p_different < 1e-6
+    assert different.slopes["MEP"] == pytest.approx(3.0, abs=0.3)
+
+
+def test_a_single_game_a_person_shows_no_trend():
+    games = with_positions(made_up_games(people=2))
+    first = {name: column[:1] for name, column in games.items()}
+    assert effects.score_trend(AGENTS, first) is None
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Six people who always rank the letters A, B, C, D in this order; one pauses for long."""
+    rules = Exclusions(paused_seconds_most=60.0, games_least=2)
+    place = tmp_path_factory.mktemp("study") / "study.db"
+    with closing(
+        StudyStore.open(f"sqlite:///{place}", replace(small_study(), exclusions=rules))
+    ) as opened:
+        games = played_games(opened.study.layouts)
+        for number in range(6):
+            finish_study(opened, f"person-{number}", games, ranking=(0, 1, 2, 3))
+        participant = at_the_games(opened, "interrupted")
+        pause = Interruption(3, InterruptionReason.GONE, True, 0, 1.0, 61.0, is_over=True)
+        actions, score = next(games[participant.layout])
+        game = begun(opened, participant)
+        opened.append([Steps(game, 0, tuple(map(tuple, actions)), (), (pause,))])
+        opened.finish_game(game, score, 1_010.0, event=GamePlayed(0))
+        yield opened
+
+
+def test_ranking_by_letter_is_found(store):
+    ranked = analysis.rankings(store)
+    letter, met = effects.rank_effects(store, ranked.people.tolist(), ranked.ranks)
+    # The seventh, who was interrupted, ranked C, A, B, D.
+    assert letter.people == 7 and letter.p_value < 0.05
+    assert letter.means == pytest.approx({"A": 8 / 7, "B": 15 / 7, "C": 19 / 7, "D": 4.0})
+    assert met.people == 0 and np.isnan(met.p_value)  # nobody played in the warm-up
+
+
+def test_games_and_people_are_left_out_by_the_rules_of_the_study(store):
+    games = analysis.game_columns(store)
+    assert exclusions.counts(games["excluded"]) == {"paused_seconds_most": 1}
+    kept = analysis.kept(games)
+    assert len(kept["score"]) == len(games["score"]) - 1 == 6 * 8
+    ranked = analysis.rankings(store)
+    out = analysis.people_left_out(store, games, ranked.people.tolist())
+    assert out == {max(ranked.people)}
+    assert len(ranked.without(out).people) == 6
+
+
+def test_the_report_says_what_was_left_out_and_what_order_and_letters_did(store, tmp_path):
+    names = report.write(store, tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    assert {"plackett_luce.csv", "effect_letter.csv", "effect_of_position.csv"} <= set(names)
+    assert "They leave out 1 of 49 games" in text
+    assert "games paused for more than 60 seconds" in text
+    assert "Rank by letter" in text and "Plackett-Luce" in text
+    assert not text.startswith("# Simulated")
+
+
+@pytest.mark.parametrize(
+    ("rules", "broken"),
+    [
+        (Exclusions(), ""),
+        (Exclusions(pauses_most=1), ""),
+        (Exclusions(pauses_most=0), "pauses_most"),
+        (Exclusions(paused_seconds_most=4.0), "paused_seconds_most"),
+        (Exclusions(undrawn_ticks_most=6), "undrawn_ticks_most"),
+        (Exclusions(undrawn_ticks_most=7), ""),
+        (Exclusions(idle_share_most=0.4), "idle_share_most"),
+        (Exclusions(median_lag_most=1.0), ""),  # nobody knows it
+        (Exclusions(pauses_most=0, idle_share_most=0.0), "pauses_most"),
+    ],
+)
+def test_a_game_is_left_out_by_the_first_rule_that_it_breaks(rules, broken):
+    seen = exclusions.GameQuality(1, 5.0, 7, float("nan"), 0.5)
+    assert exclusions.broken_rule(rules, seen) == broken
