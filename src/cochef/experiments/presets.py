@@ -188,8 +188,8 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "quick": Preset(
         scale="small",
-        first_stage=_LAPTOP.lasting(750_000),
-        second_stage=SecondStage(_LAPTOP_ADAPTIVE.lasting(2_500_000), agents=2),
+        first_stage=_LAPTOP,
+        second_stage=SecondStage(_LAPTOP_ADAPTIVE, agents=2),
         episodes=50,
     ),
     "laptop": Preset("full", _LAPTOP, SecondStage(_LAPTOP_ADAPTIVE)),
