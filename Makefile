@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet
 
-.PHONY: install run test test-long check bench golden lock clean
+.PHONY: install run test test-long check docs bench golden lock clean
 
 install: .venv/ready-to-run
 
@@ -25,6 +25,10 @@ check: .venv/ready-to-test
 
 test-long: .venv/ready-to-test .venv/browser
 	$(BIN)/pytest -n 2 -m long -s
+
+docs: .venv/ready-to-test  ## the site, in out/docs; make test builds it, too
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open out/docs/index.html, or serve it with its search: $(BIN)/python -m http.server -d out/docs"
 
 bench: .venv/ready-to-test .venv-peers/ready
 	$(BIN)/cochef bench kitchen --peers .venv-peers --out out/bench_kitchen.json

@@ -1,8 +1,8 @@
 """Own agents: agents of other people in numpy, PyTorch or JAX, by a small batched protocol.
 
-An own agent sees many kitchens at once and acts in all of them; docs/own_agent.md is a tutorial.
-What is not JAX is called on the host, outside of compiled programs (`hosting`); an agent that says
-`compiled = True` is JAX code and becomes a part of them.
+An own agent sees many kitchens at once and acts in all of them; docs/tutorials/own_agent.md shows
+how to write one. What is not JAX is called on the host, outside of compiled programs (`hosting`);
+an agent that says `compiled = True` is JAX code and becomes a part of them.
 """
 
 import importlib
@@ -94,13 +94,15 @@ def wrap(agent: object, layout: Layout, name: str | None = None, *, greedy: bool
             return agent
         raise AgentError(
             f"{name} is {shown(agent)}, not an agent; it takes an object with `observes` and `act` "
-            "(docs/own_agent.md)"
+            "(docs/tutorials/own_agent.md)"
         )
     own: Any = agent
     observes = validation.one_of(own.observes, f"observes of {name}", OBSERVATIONS)
     for method in ("act", "begin"):
         if not callable(getattr(own, method, None)) and (method == "act" or hasattr(own, method)):
-            raise AgentError(f"{name} has no method {method}; an agent has one (docs/own_agent.md)")
+            raise AgentError(
+                f"{name} has no method {method}; an agent has one (docs/tutorials/own_agent.md)"
+            )
     caller = HostCaller(own, name, observes, layout)
     caller.act(own_start(layout, observes), caller.begin(1))
     if getattr(own, "compiled", False):

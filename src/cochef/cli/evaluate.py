@@ -40,8 +40,8 @@ class Evaluate:
     """Evaluate agents with partners: both seats, many episodes, everything recorded.
 
     Agents and partners are names (see `cochef partners`), paths of agent files, or MODULE:FACTORY
-    for own agents, whose code is run (docs/own_agent.md). LABEL=PATH;PATH gives the training seeds
-    of one method under one label; methods are compared over their seeds.
+    for own agents, whose code is run (docs/tutorials/own_agent.md). LABEL=PATH;PATH gives the
+    training seeds of one method under one label; methods are compared over their seeds.
     """
 
     layout: LayoutName

@@ -129,7 +129,7 @@ class TrainWithPool:
     steps: int | None = None
     """Environment steps for each agent; the preset's number if not given."""
     own: tuple[str, ...] = ()
-    """Own agents that join the pool: MODULE:FACTORY, whose code is run (docs/own_agent.md)."""
+    """Own agents that join the pool: MODULE:FACTORY, as in `cochef evaluate`; their code is run."""
 
     def run(self) -> int:
         """Train, or resume training."""

@@ -153,7 +153,7 @@ _LAPTOP = TrainingConfig(
     learning_rate=Schedule(5e-3, 3e-4, 1_000_000),
     entropy=Schedule(0.01, 0.01, 1),
     value_weight=0.5,
-    # Nearly all that ever find the task reward have found it by then (docs/tuning.md).
+    # Nearly all that ever find the task reward have found it by then (docs/appendix/tuning.md).
     restart_at=0.4,
     network=_ONE_TRUNK,
 )

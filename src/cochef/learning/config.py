@@ -25,7 +25,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Settings of PPO, per policy; presets change some of the defaults (docs/tuning.md)."""
+    """Settings of PPO, per policy; presets change some defaults (docs/appendix/tuning.md)."""
 
     kitchens: int = 64
     """Kitchens that are stepped in parallel."""

@@ -1,0 +1,133 @@
+"""Pages of the site that are made when it is built, so that nothing is written twice.
+
+The front page is the README; CONTRIBUTING and CHANGELOG become pages; the reference of the command
+line is made of the program's own help; pages that `cochef reproduce` wrote join the navigation.
+"""
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tyro
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from cochef.cli import main, numbers
+
+ROOT = Path(__file__).parents[1]
+FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "index.md": "README.md"}
+COMMANDS = "reference/commands"
+# A link to a file outside of docs, which the site does not have: its text is shown instead.
+_TO_SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|cluster|locks)/[^)]*\)")
+_TITLE = re.compile(r"^ \w.*\n -+ *$", re.MULTILINE)
+_ENTRY = re.compile(r"^  (?=\S)", re.MULTILINE)
+_SEVERAL = re.compile(r"\[(\S+) \[\S+ \.\.\.\]\]")
+_NO_DEFAULT = re.compile(r" \(default: (None|False)?\)")
+_NEGATION = re.compile(r", --no-\S+")
+_GAP = re.compile(r"\s*\n|\s{2,}")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put pages into the navigation that are made here, or that are there only after a run."""
+    nav: list[dict[str, Any]] = config.nav or []
+    sections = {title: f"{COMMANDS}/{_file_name(title)}" for title in main.SECTIONS}
+    _section(nav, "Reference")[1:1] = [{title: path} for title, path in sections.items()]
+    _section(nav, "Project").extend([{"Contributing": "contributing.md"}])
+    results = Path(config.docs_dir) / "results"
+    pages = [results / "index.md", *sorted(results.glob("*/*.md"))]
+    found = [str(page.relative_to(config.docs_dir)) for page in pages if page.exists()]
+    _section(nav, "Results")[1:1] = found
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made here."""
+    made = {name: _from_root(ROOT / source) for name, source in FROM_ROOT.items()}
+    for title, names in main.SECTIONS.items():
+        made[f"{COMMANDS}/{_file_name(title)}"] = _commands_page(title, names)
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Links to source code become its name; the site has no source code."""
+    return _TO_SOURCE.sub(r"`\1`", markdown)
+
+
+def _section(nav: list[dict[str, Any]], title: str) -> list[Any]:
+    return next(entry[title] for entry in nav if title in entry)
+
+
+def _file_name(title: str) -> str:
+    return title.lower().replace(" ", "_") + ".md"
+
+
+def _from_root(path: Path) -> str:
+    """A file of the repository's root, with links as they are from docs."""
+    text = path.read_text()
+    text = re.sub(r"\]\(docs/", "](", text)
+    for name, source in FROM_ROOT.items():
+        text = text.replace(f"]({source})", f"]({name})")
+    return re.sub(r"\[([^\]]+)\]\((?:NOTICES\.md|CITATION\.cff|LICENSE)\)", r"\1", text)
+
+
+def _commands_page(title: str, names: Sequence[str]) -> str:
+    parts = [f"# {title}\n", "Made from the program's own `--help`.\n"]
+    for name in names:
+        for words, command in _commands(name):
+            parts.append(f"## cochef {words}\n")
+            parts.extend(_help(words, command))
+    return "\n".join(parts)
+
+
+def _commands(name: str) -> Iterator[tuple[str, type]]:
+    """A command, or the subcommands of a group."""
+    command = main.COMMANDS[name]
+    if not isinstance(command, main.CommandGroup):
+        yield name, command
+        return
+    for subcommand, kind in command.subcommands.items():
+        yield f"{name} {subcommand}", kind
+
+
+def _help(words: str, command: type) -> Iterator[str]:
+    """What `--help` says: usage, what the command does, and a table of arguments."""
+    usage, _, rest = _help_text(words, command).partition("\n\n")
+    yield f"```text\n{usage}\n```\n"
+    about, *tables = _TITLE.split(rest)
+    yield about
+    rows = [row for table in tables for row in _arguments(table)]
+    if rows:
+        yield "| argument | |\n|---|---|"
+        yield "\n".join(f"| `{name}` | {text} |" for name, text in rows) + "\n"
+
+
+def _help_text(words: str, command: type) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        tyro.cli(
+            command,
+            args=["--help"],
+            prog=f"cochef {words}",
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
+            registry=numbers.REGISTRY,
+        )
+    return printed.getvalue()
+
+
+def _arguments(table: str) -> Iterator[tuple[str, str]]:
+    """Names and meanings from a table of the help; a name is indented by two blanks."""
+    for entry in _ENTRY.split(table)[1:]:
+        name, text = _GAP.split(entry, maxsplit=1)
+        if not name.startswith("-h,"):
+            yield _plain(name), _NO_DEFAULT.sub("", " ".join(text.split()))
+
+
+def _plain(name: str) -> str:
+    """An argument without what only says that it may be left out or given several times."""
+    alone = _NEGATION.sub("", name.replace("{None}|", ""))
+    return _SEVERAL.sub(r"\1 ...", alone)
