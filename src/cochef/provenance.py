@@ -26,6 +26,17 @@ def versions() -> dict[str, str]:
 
 
 @cache
+def processor() -> str:
+    """The name of this machine's processor, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+@cache
 def commit() -> str | None:
     """The commit of the source that runs, followed by + if files differ from it.
 

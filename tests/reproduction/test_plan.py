@@ -7,8 +7,9 @@ import pytest
 
 from cochef import methods, reproduction
 from cochef.errors import InputError
+from cochef.experiments import estimates
 from cochef.experiments.jobs import DONE, JobStore
-from cochef.reproduction import estimates, plan
+from cochef.reproduction import plan
 from cochef.reproduction.plan import Scope
 
 
@@ -17,9 +18,8 @@ def scope(*names, preset="smoke", **settings):
 
 
 def finish(store, job, seconds=1.0):
-    directory = store.directory(job)
-    directory.mkdir(parents=True)
-    (directory / DONE).write_text(json.dumps({"seconds": seconds}))
+    store.plan([job])
+    (store.directory(job) / DONE).write_text(json.dumps({"seconds": seconds}))
 
 
 def test_tables_of_the_same_comparison_share_all_jobs():
@@ -72,7 +72,7 @@ def test_with_little_time_populations_get_fewer_agents_and_with_none_the_least_i
     store = JobStore(tmp_path)
     wanted = scope("scripts", preset="laptop", layouts=("many_orders",), agents=50)
     least = plan.make(replace(wanted, agents=1))
-    hours = 1.1 * estimates.measured([], store).left(least.jobs, store) / 3600
+    hours = 1.1 * estimates.measured(store).left(least.jobs, store) / 3600
     fewer = plan.within(wanted, hours, store)
     assert 1 <= fewer.scope.agents_each < 50
     assert fewer.blocks[0].goals[0].job.stage.config["agents"] == fewer.scope.agents_each

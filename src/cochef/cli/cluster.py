@@ -1,6 +1,6 @@
 """`cochef cluster-plan`: what experiments cost on a cluster, and how they scale."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cochef.experiments.schedule import CriticalPath, JobSchedule
 
 WORKERS = tuple(2**power for power in range(9))
-MEASURED = ("quick", "laptop", "paper")  # presets whose finished jobs give the rates
 HOUR = 3600.0
 
 
@@ -38,6 +37,8 @@ class PlanCluster:
     """Where finished jobs are; their times give the rates."""
     picture: Path | None = None
     """Also draw it, as a PNG."""
+    save_rates: Path | None = None
+    """Also write the rates of the finished jobs, as TOML."""
 
     def run(self) -> int:
         """Estimate, simulate, show."""
@@ -45,34 +46,23 @@ class PlanCluster:
             check_seed(seed)
         if self.picture:
             check_ending(self.picture, (".png",))
-        from cochef import reproduction
-        from cochef.experiments.jobs import Job, JobStore, in_order
+        if self.save_rates:
+            check_ending(self.save_rates, (".toml",))
+        from cochef.experiments import estimates
+        from cochef.experiments.jobs import JobStore
         from cochef.experiments.schedule import critical_path, simulate
-        from cochef.experiments.shards import split
-        from cochef.reproduction import estimates, plan
 
-        scope = plan.Scope(
-            tuple(reproduction.chosen(self.experiments)), self.preset, seeds=self.seeds
-        )
-
-        def jobs_of(preset: str, members: int | None) -> list[Job]:
-            goals = [goal.job for _, goal in plan.make(replace(scope, preset=preset)).goals]
-            if members is not None:
-                goals = [split(goal, members) for goal in goals]
-            return in_order(goals)
-
-        jobs = jobs_of(self.preset, self.shard_members)
-        sizes = dict.fromkeys((None, self.shard_members))
-        finished = [job for preset in MEASURED for size in sizes for job in jobs_of(preset, size)]
-        by_address = {job.address: job for job in finished}
-        estimator = estimates.measured(by_address.values(), JobStore(self.out))
+        estimator = estimates.measured(JobStore(self.out))
+        if self.save_rates:
+            estimates.save(estimator.own, self.save_rates)
+        jobs = self._jobs()
         seconds = {job.address: estimator.seconds(job) for job in jobs}
         schedules = [simulate(jobs, seconds, workers) for workers in WORKERS]
         path = critical_path(jobs, seconds)
         _print_schedules(schedules, jobs)
-        print_line(_source(estimator.finished, self.out))
-        steps = sum(estimates.learner_steps(job) for job in jobs)
-        print_line(f"training: {steps / 1e9:,.1f} billion steps of learners")
+        print_line(f"a worker has {estimator.cores} cores; times are {estimator.source}")
+        steps = sum(estimates.environment_steps(job.stage.config) for job in jobs)
+        print_line(f"training: {steps / 1e9:,.1f} billion environment steps")
         _print_path(path, seconds)
         if self.picture:
             from cochef.evaluation import plots
@@ -83,12 +73,19 @@ class PlanCluster:
             print_line(f"picture: {self.picture}")
         return 0
 
+    def _jobs(self) -> "list[Job]":
+        """All jobs of the experiments, each once and after its inputs."""
+        from cochef import reproduction
+        from cochef.experiments.jobs import in_order
+        from cochef.experiments.shards import split
+        from cochef.reproduction import plan
 
-def _source(finished: int, out: Path) -> str:
-    """Where the rates are from."""
-    if finished:
-        return f"rates: of {finished} finished jobs in {out}, where there are of the kind"
-    return f"rates: of a machine with two cores; no job of these experiments is finished in {out}"
+        chosen = tuple(reproduction.chosen(self.experiments))
+        scope = plan.Scope(chosen, self.preset, seeds=self.seeds)
+        goals = [goal.job for _, goal in plan.make(scope).goals]
+        if self.shard_members is not None:
+            goals = [split(goal, self.shard_members) for goal in goals]
+        return in_order(goals)
 
 
 def _print_schedules(schedules: "list[JobSchedule]", jobs: "list[Job]") -> None:

@@ -121,9 +121,9 @@ def _list_experiments() -> None:
 
 def _print_plan(planned: "Plan", store: "JobStore") -> None:
     """Print the blocks with their estimated times, and what was left out."""
-    from cochef.reproduction import estimates
+    from cochef.experiments import estimates
 
-    estimator = estimates.measured(planned.jobs, store)
+    estimator = estimates.measured(store)
     columns = [Column(name, justify="right") for name in ("jobs left", "hours", "done after")]
     table = Table("", "layout", "population", *columns, "experiments", box=box.SIMPLE_HEAD)
     total = 0.0
@@ -136,13 +136,10 @@ def _print_plan(planned: "Plan", store: "JobStore") -> None:
         times = (jobs, f"{hours:.2f}", f"{total:.2f}")
         table.add_row(str(number), block.layout, str(block.seed), *times, names)
     Console(highlight=False, width=max(Console().width, PLAN_WIDTH)).print(table)
-    source = "a machine with two cores"
-    if estimator.finished:
-        source = f"{estimator.finished} jobs that are done, where there are of the kind"
     scope = planned.scope
     print_line(
         f"preset {scope.preset}, {scope.agents_each} agents a population: about {total:.1f} hours, "
-        f"by the rate of {source}"
+        f"{estimator.source}"
     )
     for block in planned.left_out:
         print_line(f"left out for the budget: {block.name}")
@@ -150,8 +147,8 @@ def _print_plan(planned: "Plan", store: "JobStore") -> None:
 
 def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:
     """Do all jobs that are not done."""
+    from cochef.experiments import estimates
     from cochef.experiments.jobs import TRAINING
-    from cochef.reproduction import estimates
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -159,7 +156,7 @@ def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:
         console.print(text, markup=False)
 
     def writers_of(job: "Job") -> "list[MetricsWriter]":
-        left = estimates.measured(planned.jobs, store).left(planned.jobs, store)
+        left = estimates.measured(store).left(planned.jobs, store)
         log(f"about {left / 3600:.1f} hours left")
         return [progress_of(console)] if job.stage.kind in TRAINING else []
 

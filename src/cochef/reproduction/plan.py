@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cochef.errors import InputError, shown
+from cochef.experiments import estimates
 from cochef.experiments.jobs import Job, JobStore, in_order
 from cochef.experiments.presets import PRESETS
 from cochef.kitchen import layouts
-from cochef.reproduction import estimates
 from cochef.reproduction.declared import LAYOUTS, Experiment, Goal, Setting
 from cochef.validation import known, number, whole_number
 
@@ -129,7 +129,7 @@ def within(scope: Scope, hours: float | None, store: JobStore) -> Plan:
         cut = _cut(plan, hours * HOUR, store)
         if cut.blocks:
             return cut
-    least = estimates.measured(plan.jobs, store).left(plan.blocks[0].jobs, store)
+    least = estimates.measured(store).left(plan.blocks[0].jobs, store)
     raise InputError(
         f"budget is {hours:g} hours; {plan.blocks[0].name} with one agent takes about "
         f"{least / HOUR:.1f}"
@@ -137,7 +137,7 @@ def within(scope: Scope, hours: float | None, store: JobStore) -> Plan:
 
 
 def _cut(plan: Plan, seconds: float, store: JobStore) -> Plan:
-    estimator = estimates.measured(plan.jobs, store)
+    estimator = estimates.measured(store)
     kept = 0
     for block in plan.blocks:
         seconds -= estimator.left(block.jobs, store)
