@@ -27,7 +27,7 @@ test-long: .venv/ready-to-test .venv/browser
 	$(BIN)/pytest -n 2 -m long -s
 
 docs: .venv/ready-to-test  ## the site, in out/docs; make test builds it, too
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open out/docs/index.html, or serve it with its search: $(BIN)/python -m http.server -d out/docs"
 
 bench: .venv/ready-to-test .venv-peers/ready

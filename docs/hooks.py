@@ -14,6 +14,7 @@ from typing import Any
 import tyro
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from cochef.cli import main, numbers
 
@@ -53,8 +54,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Links to source code become its name; the site has no source code."""
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Lead links to files outside of docs to their pages; the site has no source code."""
+    to_docs = "../" * page.file.src_uri.count("/")
+    for name, source in FROM_ROOT.items():
+        markdown = markdown.replace(f"](../{to_docs}{source})", f"]({to_docs}{name})")
     return _TO_SOURCE.sub(r"`\1`", markdown)
 
 

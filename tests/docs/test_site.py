@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     directory = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    # Not with --quiet, which would hide the warnings from --strict.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     built = subprocess.run(
         [*command, "--config-file", ROOT / "mkdocs.yml", "--site-dir", directory],
         capture_output=True,
