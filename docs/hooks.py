@@ -19,7 +19,11 @@ from mkdocs.structure.pages import Page
 from cochef.cli import main, numbers
 
 ROOT = Path(__file__).parents[1]
-FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "index.md": "README.md"}
+FROM_ROOT = {
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "index.md": "README.md",
+}
 COMMANDS = "reference/commands"
 # A link to a file outside of docs, which the site does not have: its text is shown instead.
 _TO_SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|cluster|locks)/[^)]*\)")
@@ -36,7 +40,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     nav: list[dict[str, Any]] = config.nav or []
     sections = {title: f"{COMMANDS}/{_file_name(title)}" for title in main.SECTIONS}
     _section(nav, "Reference")[1:1] = [{title: path} for title, path in sections.items()]
-    _section(nav, "Project").extend([{"Contributing": "contributing.md"}])
+    _section(nav, "Project").extend(
+        [{"Contributing": "contributing.md"}, {"Changelog": "changelog.md"}]
+    )
     results = Path(config.docs_dir) / "results"
     pages = [results / "index.md", *sorted(results.glob("*/*.md"))]
     found = [str(page.relative_to(config.docs_dir)) for page in pages if page.exists()]

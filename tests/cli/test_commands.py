@@ -74,6 +74,7 @@ def test_completion_for_a_shell_knows_the_commands():
         (("partners",), "name", "script:onion_placement_and_delivery"),
         (("human",), "layout", "cramped_room"),
         (("doctor",), "what", "jax"),
+        (("presets",), "name", "first_stage.kitchens"),
     ],
 )
 def test_what_a_table_shows_is_also_there_as_json(cochef, words, name, value):

@@ -96,3 +96,14 @@ def test_what_cannot_be_run_is_refused(settings, message):
 def test_an_unknown_experiment_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match=r"^unknown experiment 'table-1'; known: all, layouts, "):
         reproduction.chosen(["table-1"])
+
+
+def test_plans_are_also_there_as_json(cochef, tmp_path):
+    words = ("scripts", "--preset", "laptop", "--out", str(tmp_path), "--json")
+    code, text = cochef("reproduce", *words, "--plan")
+    assert code == 0
+    assert [block["block"] for block in json.loads(text)["blocks"]] == [1, 2, 3, 4, 5]
+    code, text = cochef("cluster-plan", *words)
+    assert code == 0
+    schedules = json.loads(text)["schedules"]
+    assert schedules[0]["hours"] > schedules[-1]["hours"] > 0

@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
 
 from cochef.cli.arguments import check_ending, check_seed
-from cochef.cli.output import print_line
+from cochef.cli.output import JsonOption, Row, print_json, print_line, print_rows
 from cochef.experiments.presets import PresetName
 
 if TYPE_CHECKING:
@@ -37,6 +34,7 @@ class PlanCluster:
     """Where finished jobs are; their times give the rates."""
     picture: Path | None = None
     """Also draw it, as a PNG."""
+    json: JsonOption = False
     save_rates: Path | None = None
     """Also write the rates of the finished jobs, as TOML."""
 
@@ -59,18 +57,22 @@ class PlanCluster:
         seconds = {job.address: estimator.seconds(job) for job in jobs}
         schedules = [simulate(jobs, seconds, workers) for workers in WORKERS]
         path = critical_path(jobs, seconds)
-        _print_schedules(schedules, jobs)
-        print_line(f"a worker has {estimator.cores} cores; times are {estimator.source}")
         steps = sum(estimates.environment_steps(job.stage.config) for job in jobs)
-        print_line(f"training: {steps / 1e9:,.1f} billion environment steps")
-        _print_path(path, seconds)
+        if self.json:
+            print_json(_described(schedules, path, seconds, steps))
+        else:
+            _print_schedules(schedules, jobs)
+            print_line(f"a worker has {estimator.cores} cores; times are {estimator.source}")
+            print_line(f"training: {steps / 1e9:,.1f} billion environment steps")
+            _print_path(path, seconds)
         if self.picture:
             from cochef.evaluation import plots
 
             title = f"{', '.join(self.experiments)}, preset {self.preset}, {len(jobs)} jobs"
             hours = [schedule.seconds / HOUR for schedule in schedules]
             plots.save(plots.scaling(WORKERS, hours, path.seconds / HOUR, title), self.picture)
-            print_line(f"picture: {self.picture}")
+            if not self.json:
+                print_line(f"picture: {self.picture}")
         return 0
 
     def _jobs(self) -> "list[Job]":
@@ -88,20 +90,30 @@ class PlanCluster:
         return in_order(goals)
 
 
+def _rows(schedules: "list[JobSchedule]") -> list[Row]:
+    return [
+        {
+            "workers": schedule.workers,
+            "hours": schedule.seconds / HOUR,
+            "times faster": schedule.speedup,
+            "busy": schedule.busy,
+        }
+        for schedule in schedules
+    ]
+
+
+def _described(
+    schedules: "list[JobSchedule]", path: "CriticalPath", seconds: "dict[str, float]", steps: float
+) -> dict[str, object]:
+    """All that is shown, for other programs."""
+    hours = {job.name: seconds[job.address] / HOUR for job in path.jobs}
+    return {"schedules": _rows(schedules), "critical path": hours, "environment steps": steps}
+
+
 def _print_schedules(schedules: "list[JobSchedule]", jobs: "list[Job]") -> None:
-    columns = ("hours", "times faster", "busy")
-    table = Table(
-        Column("workers", justify="right"),
-        *(Column(name, justify="right") for name in columns),
-        box=box.SIMPLE_HEAD,
-        title=f"{len(jobs)} jobs, {schedules[0].work / HOUR:,.1f} hours of one worker",
-    )
-    for schedule in schedules:
-        hours = f"{schedule.seconds / HOUR:,.2f}"
-        table.add_row(
-            str(schedule.workers), hours, f"{schedule.speedup:.1f}", f"{schedule.busy:.0%}"
-        )
-    Console(highlight=False, soft_wrap=True).print(table)
+    title = f"{len(jobs)} jobs, {schedules[0].work / HOUR:,.1f} hours of one worker"
+    formats = {"hours": ",.2f", "times faster": ".1f", "busy": ".0%"}
+    print_rows(_rows(schedules), title, formats=formats)
 
 
 def _print_path(path: "CriticalPath", seconds: "dict[str, float]") -> None:

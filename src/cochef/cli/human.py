@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from cochef.cli.output import JsonOption, print_line, print_rows
+from cochef.cli.output import JsonOption, print_json, print_line, print_rows
 from cochef.files import write_whole
 
 if TYPE_CHECKING:
@@ -62,14 +62,23 @@ class ConvertGames:
     report: Path | None = None
     """Also write the comparison to this Markdown file."""
 
+    json: JsonOption = False
+
     def run(self) -> int:
         """Convert, compare, report, and write what holds."""
         from cochef.human.convert import convert, read_archive
 
-        return publish(convert(read_archive(self.archive)), self.output, self.report)
+        checks = convert(read_archive(self.archive))
+        return publish(checks, self.output, self.report, as_json=self.json)
 
 
-def publish(checks: "Sequence[ReplayCheck]", output: Path, report_file: Path | None) -> int:
+def publish(
+    checks: "Sequence[ReplayCheck]",
+    output: Path,
+    report_file: Path | None,
+    *,
+    as_json: bool = False,
+) -> int:
     """Report how converted games compare with their record, and return the exit code.
 
     The games are written if all of them are reproduced.
@@ -79,14 +88,17 @@ def publish(checks: "Sequence[ReplayCheck]", output: Path, report_file: Path | N
     title = "Recorded steps that our rules reproduce"
     header: list[str] = list(report.HEADER)
     rows = [dict(zip(header, row, strict=True)) for row in report.rows(checks)]
-    print_rows(rows, title, whole=header[:1])
     differing = list(report.differences(checks))
-    for sentence in differing:
-        print_line(sentence)
     if report_file is not None:
         write_whole(report_file, report.markdown(checks).encode())
     if not differing:
         games.write(output, [check.game for check in checks])
+    if as_json:
+        print_json({"rows": rows, "differences": differing})
+        return 1 if differing else 0
+    print_rows(rows, title, whole=header[:1])
+    for sentence in differing:
+        print_line(sentence)
     if differing:
         print_line(f"games that differ: {len(differing)}; nothing written")
         return 1

@@ -1,13 +1,8 @@
 """`cochef presets`: two presets side by side."""
 
-import json
 from dataclasses import asdict, dataclass
 
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
-
-from cochef.cli.output import print_line
+from cochef.cli.output import JsonOption, print_json, print_rows
 from cochef.experiments.presets import PresetName
 
 
@@ -17,8 +12,7 @@ class ComparePresets:
 
     one: PresetName = "laptop"
     other: PresetName = "paper"
-    json: bool = False
-    """As JSON instead of a table."""
+    json: JsonOption = False
 
     def run(self) -> int:
         """Print the table."""
@@ -26,13 +20,13 @@ class ComparePresets:
 
         found = differences(self.one, self.other)
         if self.json:
-            print_line(json.dumps([asdict(difference) for difference in found], indent=1))
+            print_json([asdict(difference) for difference in found])
             return 0
-        columns = [Column(name, overflow="fold") for name in (self.one, self.other)]
-        table = Table(Column("setting", no_wrap=True), *columns, box=box.SIMPLE)
-        if any(difference.reason for difference in found):
-            table.add_column("why", overflow="fold")
+        is_explained = any(difference.reason for difference in found)
+        rows = []
         for difference in found:
-            table.add_row(difference.name, *difference.values, difference.reason)
-        Console().print(table)
+            values = dict(zip((self.one, self.other), difference.values, strict=True))
+            reason = {"why": difference.reason} if is_explained else {}
+            rows.append({"setting": difference.name, **values, **reason})
+        print_rows(rows, whole=("setting",))
         return 0

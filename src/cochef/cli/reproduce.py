@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
-from rich import box
 from rich.console import Console
-from rich.table import Column, Table
 
 from cochef import interrupts
 from cochef.cli.arguments import check_seed
 from cochef.cli.engine import EngineArguments
-from cochef.cli.output import print_line
+from cochef.cli.output import JsonOption, print_json, print_line, print_rows
 from cochef.cli.train import RESUMES, progress_of
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.runtime import compile_quickly, use_all_cores
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from cochef.experiments.jobs import Job, JobStore
     from cochef.learning.writers import MetricsWriter
     from cochef.reproduction.plan import Plan
-
-PLAN_WIDTH = 110  # at least, where no terminal says how wide it is
 
 
 @dataclass
@@ -61,6 +57,7 @@ class Reproduce:
     collect: bool = False
     """Run nothing: copy the results of finished jobs, and write the pages."""
     where: EngineArguments = field(default_factory=EngineArguments)
+    json: JsonOption = False
 
     def run(self) -> int:
         """Plan, and do."""
@@ -74,7 +71,7 @@ class Reproduce:
         from cochef.reproduction.declared import LAYOUTS, TRIAL_LAYOUTS
 
         if not self.experiments:
-            _list_experiments()
+            _list_experiments(as_json=self.json)
             return 0
         is_trial = PRESETS[self.preset].scale == "tiny"
         if is_trial:
@@ -90,7 +87,7 @@ class Reproduce:
         store = JobStore(self.out)
         planned = plan.within(scope, self.budget, store)
         if not self.collect:
-            _print_plan(planned, store)
+            _print_plan(planned, store, as_json=self.json)
         code = 0 if self.plan or self.collect else _run(planned, store, self.where.make())
         if not self.plan:
             self._write(planned, store)
@@ -102,40 +99,53 @@ class Reproduce:
 
         root = self.results or self.out / "results"
         done = pages.collect(planned, store, root)
-        print_line(f"{done} of {len(planned.goals)} results are in {root}")
+        if not self.json:
+            print_line(f"{done} of {len(planned.goals)} results are in {root}")
         found = pages.open_results(root, planned.scope)
         written = pages.write(found, planned.scope.experiments, self.pages or self.out / "pages")
-        print_line(f"pages: {written[0]}")
+        if not self.json:
+            print_line(f"pages: {written[0]}")
         if self.readme is not None:
             pages.write_readme(found, self.readme)
 
 
-def _list_experiments() -> None:
+def _list_experiments(*, as_json: bool) -> None:
     from cochef.reproduction import EXPERIMENTS
 
-    table = Table("name", "what", "in the paper", box=box.SIMPLE_HEAD)
-    for name, experiment in EXPERIMENTS.items():
-        table.add_row(name, experiment.title, ", ".join(experiment.paper) or "-")
-    Console(highlight=False, soft_wrap=True).print(table)
+    rows = [
+        {"name": name, "what": experiment.title, "in the paper": list(experiment.paper)}
+        for name, experiment in EXPERIMENTS.items()
+    ]
+    print_rows(rows, as_json=as_json, whole=("name",))
 
 
-def _print_plan(planned: "Plan", store: "JobStore") -> None:
+def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
     """Print the blocks with their estimated times, and what was left out."""
     from cochef.experiments import estimates
 
     estimator = estimates.measured(store)
-    columns = [Column(name, justify="right") for name in ("jobs left", "hours", "done after")]
-    table = Table("", "layout", "population", *columns, "experiments", box=box.SIMPLE_HEAD)
+    rows = []
     total = 0.0
     for number, block in enumerate(planned.blocks, start=1):
         left = [job for job in block.jobs if not store.is_done(job)]
         hours = estimator.left(left, store) / 3600
         total += hours
-        names = ", ".join(block.experiments)
-        jobs = f"{len(left)} of {len(block.jobs)}"
-        times = (jobs, f"{hours:.2f}", f"{total:.2f}")
-        table.add_row(str(number), block.layout, str(block.seed), *times, names)
-    Console(highlight=False, width=max(Console().width, PLAN_WIDTH)).print(table)
+        rows.append(
+            {
+                "block": number,
+                "layout": block.layout,
+                "population": block.seed,
+                "jobs left": f"{len(left)} of {len(block.jobs)}",
+                "hours": hours,
+                "done after": total,
+                "experiments": list(block.experiments),
+            }
+        )
+    if as_json:
+        left_out = [block.name for block in planned.left_out]
+        print_json({"blocks": rows, "left out": left_out})
+        return
+    print_rows(rows, whole=("layout",), formats={"hours": ".2f", "done after": ".2f"})
     scope = planned.scope
     print_line(
         f"preset {scope.preset}, {scope.agents_each} agents a population: about {total:.1f} hours, "
