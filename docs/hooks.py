@@ -39,7 +39,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put pages into the navigation that are made here, or that are there only after a run."""
     nav: list[dict[str, Any]] = config.nav or []
     sections = {title: f"{COMMANDS}/{_file_name(title)}" for title in main.SECTIONS}
-    _section(nav, "Reference")[1:1] = [{title: path} for title, path in sections.items()]
+    commands = [{title: path} for title, path in sections.items()]
+    _section(nav, "Reference")[0] = {"The command line": [{"Manners": "commands.md"}, *commands]}
     _section(nav, "Project").extend(
         [{"Contributing": "contributing.md"}, {"Changelog": "changelog.md"}]
     )
@@ -53,6 +54,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
     made = {name: _from_root(ROOT / source) for name, source in FROM_ROOT.items()}
+    made["index.md"] = "---\nhide: [navigation]\n---\n\n" + made["index.md"]
     for title, names in main.SECTIONS.items():
         made[f"{COMMANDS}/{_file_name(title)}"] = _commands_page(title, names)
     for path, text in made.items():
@@ -79,7 +81,7 @@ def _file_name(title: str) -> str:
 def _from_root(path: Path) -> str:
     """A file of the repository's root, with links as they are from docs."""
     text = path.read_text()
-    text = re.sub(r"\]\(docs/", "](", text)
+    text = re.sub(r'(\]\(|src=")docs/', r"\1", text)
     for name, source in FROM_ROOT.items():
         text = text.replace(f"]({source})", f"]({name})")
     return re.sub(r"\[([^\]]+)\]\((?:NOTICES\.md|CITATION\.cff|LICENSE)\)", r"\1", text)
@@ -105,15 +107,14 @@ def _commands(name: str) -> Iterator[tuple[str, type]]:
 
 
 def _help(words: str, command: type) -> Iterator[str]:
-    """What `--help` says: usage, what the command does, and a table of arguments."""
+    """What `--help` says: usage, what the command does, and a list of arguments."""
     usage, _, rest = _help_text(words, command).partition("\n\n")
     yield f"```text\n{usage}\n```\n"
     about, *tables = _TITLE.split(rest)
     yield about
-    rows = [row for table in tables for row in _arguments(table)]
-    if rows:
-        yield "| argument | |\n|---|---|"
-        yield "\n".join(f"| `{name}` | {text} |" for name, text in rows) + "\n"
+    for table in tables:
+        for name, text in _arguments(table):
+            yield f"`{name}`\n:   {text}\n"
 
 
 def _help_text(words: str, command: type) -> str:
