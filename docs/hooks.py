@@ -1,11 +1,13 @@
 """Pages of the site that are made when it is built, so that nothing is written twice.
 
 The front page is the README; CONTRIBUTING and CHANGELOG become pages; the reference of the command
-line is made of the program's own help; pages that `cochef reproduce` wrote join the navigation.
+line is made of the program's own help; the notebook is shown with its outputs; pages that
+`cochef reproduce` wrote join the navigation.
 """
 
 import contextlib
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ FROM_ROOT = {
     "index.md": "README.md",
 }
 COMMANDS = "reference/commands"
+NOTEBOOK = "tutorials/first_steps.ipynb"
 # A link to a file outside of docs, which the site does not have: its text is shown instead.
 _TO_SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|cluster|locks)/[^)]*\)")
 _TITLE = re.compile(r"^ \w.*\n -+ *$", re.MULTILINE)
@@ -55,6 +58,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
     made = {name: _from_root(ROOT / source) for name, source in FROM_ROOT.items()}
     made["index.md"] = "---\nhide: [navigation]\n---\n\n" + made["index.md"]
+    notebook = Path(config.docs_dir) / NOTEBOOK
+    made[NOTEBOOK.replace(".ipynb", ".md")] = "\n".join(_notebook_page(notebook))
     for title, names in main.SECTIONS.items():
         made[f"{COMMANDS}/{_file_name(title)}"] = _commands_page(title, names)
     for path, text in made.items():
@@ -85,6 +90,21 @@ def _from_root(path: Path) -> str:
     for name, source in FROM_ROOT.items():
         text = text.replace(f"]({source})", f"]({name})")
     return re.sub(r"\[([^\]]+)\]\((?:NOTICES\.md|CITATION\.cff|LICENSE)\)", r"\1", text)
+
+
+def _notebook_page(path: Path) -> Iterator[str]:
+    """A notebook with the outputs that it was stored with."""
+    for number, cell in enumerate(json.loads(path.read_text())["cells"]):
+        text = "".join(cell["source"])
+        yield f"{text}\n" if cell["cell_type"] == "markdown" else f"```python\n{text}\n```\n"
+        if number == 0:
+            yield f"[Download the notebook]({path.name}).\n"
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                yield f"![output](data:image/png;base64,{''.join(data['image/png']).strip()})\n"
+            elif shown := "".join(output.get("text") or data.get("text/plain") or ""):
+                yield f"```text\n{shown.rstrip()}\n```\n"
 
 
 def _commands_page(title: str, names: Sequence[str]) -> str:
