@@ -7,11 +7,13 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.web.serving import free_port
 
-PATIENCE = 300.0  # seconds within which a command must have begun, or ended
+PATIENCE = 180.0  # seconds within which a command must have begun, or ended
 SLOW_START = 0.3  # of Python itself, before the command line watches for Ctrl-C
 
 
@@ -51,7 +53,7 @@ def wait_for(process, condition):
     end = time.monotonic() + PATIENCE
     while not condition():
         assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < end
+        assert time.monotonic() < end, "the command does not come that far"
         time.sleep(0.01)
 
 
@@ -64,29 +66,38 @@ def checkpoints(directory):
     return sorted(int(path.name.split(".")[0]) for path in (directory / "checkpoints").iterdir())
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def answers(port):
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.4, 1.5, 3.0])
+def watches(process, out):
+    """Whether the command watches for Ctrl-C, which it does in a second thread."""
+    return len([*Path(f"/proc/{process.pid}/task").iterdir()]) > 1
+
+
+def loads_jax(process, out):
+    """Whether the command has begun to load JAX."""
+    return "jaxlib" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
+def plays(process, out):
+    """Whether the command has come to the episodes, which begin with compiling."""
+    return out.exists()
+
+
+@pytest.mark.parametrize("moment", [watches, loads_jax, plays])
 def test_an_evaluation_ends_at_once_and_writes_nothing(narrow, tmp_path, moment):
     words = ("evaluate", "--layout", narrow, "--agents", "random", "script:delivery")
     out = tmp_path / "results"
-    found = interrupted_after(SLOW_START + moment, *words, "--out", out, cwd=tmp_path)
-    assert found is not None
-    code, printed, seconds = found
+    process = start(*words, "--out", out, cwd=tmp_path)
+    wait_for(process, lambda: moment(process, out))
+    code, printed, seconds = interrupt(process)
     assert code == 130
     last = printed.splitlines()[-1]
     assert last in ("interrupted", "interrupted; nothing of this evaluation was written")
     assert "Traceback" not in printed
-    assert seconds < 10.0  # also while a program is compiled; the machine may be busy
+    assert seconds < 60.0  # also while a program is compiled; the machine may be busy
     assert not out.exists() or not [*out.iterdir()]
 
 

@@ -1,24 +1,21 @@
 """`cochef play` as a person starts it."""
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-import httpx
 import pytest
-from tests.web.serving import free_port
+from tests.web.serving import PATIENCE, free_port, get
 
 from cochef.agents import shipped, storage
 from cochef.cli.play import Play
 from cochef.errors import InputError
 from cochef.kitchen import layouts
-from cochef.web import partners
+from cochef.web import partners, rehearse
 from cochef.web.layout_names import distinct
 from cochef.web.lobby import Lobby
 from cochef.web.loop import GameLoop, Rooms
@@ -39,15 +36,12 @@ def test_the_page_is_served_with_own_agents_that_were_found(tmp_path):
         try:
             address = f"http://localhost:{port}/"
             assert address in process.stdout.readline()
-            for _ in range(300):
-                with contextlib.suppress(httpx.HTTPError):
-                    page = httpx.get(address)
-                    break
-                time.sleep(0.2)
-            kitchens = {one["name"]: one for one in httpx.get(f"{address}api/layouts").json()}
-            foreign = httpx.get(address, headers={"Host": "elsewhere.example"})
+            rehearse.await_answer(f"http://localhost:{port}", process)
+            page = get(address)
+            kitchens = {one["name"]: one for one in get(f"{address}api/layouts").json()}
+            foreign = get(address, headers={"Host": "elsewhere.example"})
             process.send_signal(signal.SIGINT)  # Ctrl-C
-            complaint = process.communicate(timeout=60)[1]
+            complaint = process.communicate(timeout=PATIENCE)[1]
         finally:
             process.kill()
     assert process.returncode == 130 and complaint == ""

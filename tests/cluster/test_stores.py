@@ -198,16 +198,27 @@ def test_a_job_is_claimed_by_one_driver_until_it_gives_up(store):
 def test_a_claim_is_stale_only_if_it_has_not_changed_for_a_lease(store):
     watch = StaleWatch(store, lease=0.6)
     with acquire(store, NAME, "mine", lease=0.6):
-        for _ in range(12):
+        for _ in range(12):  # two leases
+            wait_for_renewal(store)
             assert watch.stale(NAME) is None
-            time.sleep(0.1)
+    began = time.monotonic()
     stale = None
     while stale is None:
+        assert time.monotonic() < began + 60
         stale = watch.stale(NAME)
         time.sleep(0.05)
     assert acquire(store, NAME, "other", stale=b"what it was before") is None
     assert acquire(store, NAME, "other", stale=stale).number == 2
     assert acquire(store, NAME, "third", stale=stale) is None
+
+
+def wait_for_renewal(store):
+    """Wait until the holder of a claim has changed it."""
+    before = claims.latest(store, NAME)
+    deadline = time.monotonic() + 60
+    while claims.latest(store, NAME) == before:
+        assert time.monotonic() < deadline, "the claim is not renewed"
+        time.sleep(0.01)
 
 
 def test_a_slow_holder_gives_up_when_somebody_else_has_taken_over(store):

@@ -300,6 +300,7 @@ def test_a_second_process_on_the_same_directory_leaves_the_first_alone(narrow, t
     first = worker(narrow, tmp_path)
     while first.poll() is None and not (tmp_path / "jobs").exists():
         time.sleep(0.05)
+    first.send_signal(signal.SIGSTOP)  # so that it cannot end before the second one looks
     second = apart("run", "--layout", narrow, *COMMAND, "--out", tmp_path)
     first.kill()
     first.communicate()

@@ -1,18 +1,22 @@
-"""Attacks on a server of this machine, for a limited time, in a process of their own.
+"""Attacks on a server of this machine, in a process of their own.
 
-`python -m tests.web.attacks NAME PORT COOKIE SECONDS`: the process is the attacker's, so that
-whoever plays beside it is disturbed only by what it does to the server.
+`python -m tests.web.attacks NAME PORT COOKIE`: the process is the attacker's, so that whoever plays
+beside it is disturbed only by what it does to the server. It says when it begins, and goes on until
+it is killed, or for two minutes.
 """
 
 import asyncio
 import contextlib
+import itertools
 import json
 import struct
 import sys
 import time
+from functools import cache
 
 STRANGER = "127.0.0.2"  # the others come from another address
 HALF_OPEN = 600
+SECONDS = 120.0
 BODY = b'{"password":[' + b"1," * 10_000_000 + b"1]}"
 
 
@@ -21,12 +25,18 @@ async def _open(port):
     return await asyncio.wait_for(opening, 5)
 
 
+@cache
+def _say_once(text):
+    print(text, flush=True)
+
+
 async def _again_and_again(attack, port, cookie, until):
     """Attack; begin anew whenever the server has had enough."""
     while time.monotonic() < until:
         writer = None
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
             reader, writer = await _open(port)
+            _say_once("attacking")
             await asyncio.wait_for(attack(reader, writer, port, cookie), until - time.monotonic())
         if writer is not None:
             writer.transport.abort()
@@ -136,7 +146,11 @@ async def empty_fragments(reader, writer, port, cookie):
 async def half_open(port, until):
     """Connections on which a request begins and does not end."""
     waiting = []
-    while time.monotonic() < until:
+    for tried in itertools.count():
+        if tried == HALF_OPEN:
+            _say_once("attacking")
+        if time.monotonic() > until:
+            break
         with contextlib.suppress(OSError, TimeoutError):
             if len(waiting) < HALF_OPEN:
                 _, writer = await _open(port)
@@ -162,8 +176,8 @@ ATTACKS = {
 }
 
 
-async def main(name, port, cookie, seconds):
-    until = time.monotonic() + seconds
+async def main(name, port, cookie):
+    until = time.monotonic() + SECONDS
     if name == half_open.__name__:
         await half_open(port, until)
         return
@@ -174,4 +188,4 @@ async def main(name, port, cookie, seconds):
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

@@ -5,12 +5,23 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.web.serving import LAPTOP, chromium, watched_page
+from tests.web.serving import LAPTOP, PATIENCE, chromium, watched_page
 
 KEYS = {"N": "ArrowUp", "S": "ArrowDown", "E": "ArrowRight", "W": "ArrowLeft", "use": "Space"}
 BUTTONS = {"N": "north", "S": "south", "E": "east", "W": "west", "use": "interact"}
 STEPS = {"N": (0, -1), "S": (0, 1), "E": (1, 0), "W": (-1, 0)}
+
+expect.set_options(timeout=1000 * PATIENCE)
+
+
+def wait_until(page, condition, what):
+    """Let a page go on until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} is not there after {PATIENCE:g} seconds"
+        page.wait_for_timeout(20)
 
 
 class Ear:
@@ -29,9 +40,9 @@ class Ear:
     def last(self, *kinds):
         return next((message for message in reversed(self.heard) if message["type"] in kinds), None)
 
-    def wait(self, condition, seconds=120.0):
+    def wait(self, condition):
         """Wait until the last moment of the game is as wanted; the moment."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while True:
             moment = self.last("tick", "game")
             if moment is not None and condition(moment):

@@ -1,13 +1,17 @@
 """A real server in a thread, and pages of the system's Chromium that look at it."""
 
 import contextlib
+import itertools
+import os
 import shutil
 import socket
 import threading
 import time
 
+import httpx
 import pytest
 import uvicorn
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
 from cochef.web.server import configuration
@@ -23,13 +27,20 @@ FLAGS = [
 ]
 LAPTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}
+PATIENCE = 120.0  # seconds: a machine may be busy, and rooms have to be compiled
+
+# Each process has ports of its own, below those that the system gives to anybody who asks: nobody
+# else takes one between the moment it was found free and the start of a server.
+_PORTS = itertools.count(20_000 + 100 * os.getpid() % 12_000)
 
 
 def free_port():
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens at, another one each time."""
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 @contextlib.contextmanager
@@ -39,7 +50,7 @@ def serving(app, port=None, proxies=()):
     server = uvicorn.Server(configuration(app, "127.0.0.1", port, proxies))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not server.started:
         assert thread.is_alive() and time.monotonic() < deadline, "the server does not start"
         time.sleep(0.05)
@@ -48,6 +59,11 @@ def serving(app, port=None, proxies=()):
     finally:
         server.should_exit = True
         thread.join(20)
+
+
+def get(url, **options):
+    """The answer to a request, even if the machine is busy."""
+    return httpx.get(url, timeout=PATIENCE, **options)
 
 
 class StallingProxy:
@@ -107,14 +123,27 @@ def chromium():
 def watched_page(browser, window=LAPTOP, **options):
     """A page in a browser of its own; whatever it complains about is an error of the test."""
     context = browser.new_context(viewport=window, **options)
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
-    page.set_default_timeout(300_000)  # a machine may be busy, and rooms have to be compiled
     complaints = []
     page.on(
         "console",
         lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
+    try:
+        yield page
+    except Exception as error:
+        error.add_note(f"The page complained: {complaints}. It shows:\n{_shown(page)}")
+        raise
+    finally:
+        context.close()
     assert complaints == []
+
+
+def _shown(page):
+    """The text of a page, for whoever reads why a test has failed."""
+    try:
+        return page.inner_text("body", timeout=5_000)
+    except PlaywrightError as error:
+        return f"nothing that can be read: {error}"

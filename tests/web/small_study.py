@@ -32,6 +32,7 @@ NUMBERS = study.Numbers(
     agent_acts_once_in=2,
     countdown_seconds=0.0,
     joins_per_address=10_000,
+    stall_seconds=60.0,  # a busy machine must not pause a game in which nobody waits for a pause
 )
 
 

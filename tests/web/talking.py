@@ -8,8 +8,9 @@ import httpx
 from websockets.sync.client import connect
 
 from cochef.kitchen.constants import Action
+from tests.web.serving import PATIENCE
 
-PATIENCE = 60  # ticks without what a key should have done
+AGAIN = 60  # ticks without what a key should have done, until it is pressed again
 
 
 class Talker:
@@ -25,28 +26,39 @@ class Talker:
                 origin=origin or url,
                 additional_headers=headers,
                 max_size=None,
-                open_timeout=30,
+                open_timeout=PATIENCE,
             )
         )
 
     def say(self, kind, **rest):
         self.socket.send(json.dumps({"type": kind, **rest}))
 
-    def hear(self, *kinds, seconds=300.0):
+    def hear(self, *kinds, seconds=PATIENCE):
         """The next message of one of these kinds; others are passed over."""
         deadline = time.monotonic() + seconds
+        passed = []
         while True:
-            message = json.loads(self.socket.recv(timeout=max(0.01, deadline - time.monotonic())))
+            try:
+                text = self.socket.recv(timeout=max(0.01, deadline - time.monotonic()))
+            except TimeoutError:
+                waited = f"none of {kinds} in {seconds:g} seconds"
+                raise TimeoutError(f"{waited}; heard were {passed[-5:]}") from None
+            message = json.loads(text)
             if message["type"] in kinds:
                 return message
+            passed.append(message)
 
-    def play(self, until="over"):
-        """Report every tick as drawn, until the game is over or a message of this kind comes."""
+    def play(self):
+        """Report every tick as drawn, and go on after pauses, until the game is over."""
         while True:
-            message = self.hear("tick", "over", until)
-            if message["type"] != "tick":
-                return message
-            self.say("seen", t=message["t"])
+            message = self.hear("tick", "paused", "over")
+            match message["type"]:
+                case "tick":
+                    self.say("seen", t=message["t"])
+                case "paused":  # on a busy machine this page may be behind
+                    self.say("ready", seconds=0)
+                case _:
+                    return message
 
     def press(self, action, condition):
         """Press a key, and wait until the kitchen is so.
@@ -67,7 +79,7 @@ class Talker:
             if condition(message["state"]):
                 return message
             ticks += 1
-            if ticks % PATIENCE == 0:
+            if ticks % AGAIN == 0:
                 self._key(action)
 
     def _key(self, action):
@@ -90,7 +102,7 @@ def talking(url, cookie, **options):
 
 def cookie_of(url, path="/"):
     """What a newcomer's browser is given."""
-    with httpx.Client(base_url=url) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE) as client:
         client.get(path)
         return client.cookies.get("cochef")
 

@@ -10,27 +10,33 @@ import sys
 import threading
 import time
 
-import httpx
 import pytest
 
 from cochef.web import rehearse
 from tests.web.attacks import ATTACKS, half_open
+from tests.web.serving import free_port, get
 from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
 
 RATE = 15
-ALLOWED = 0.020  # seconds that a median tick may move
-UNDISTURBED = 2.0  # seconds
-ATTACKED = 3.0
+ALLOWED = 0.020  # seconds that a median tick may move on an idle machine
+BUSY = 0.100  # and on one that does other things besides
+TICKS = 20  # before the attack and during it, that are measured
+MANY_TICKS = 45
 FILES = 300  # that the server may open
-NUMBERS = {"ticks_per_second": RATE, "tutorial_ticks": 5_000, "participants_per_layout": 50}
+NUMBERS = {
+    "ticks_per_second": RATE,
+    "tutorial_ticks": 10_000,
+    "participants_per_layout": 50,
+    "stall_seconds": 60,
+}
 
 
 @contextlib.contextmanager
 def study_server(place, files=None):
     """A study in a process of its own; its address and the file of its log."""
     file = write_study(place / "study.toml", **NUMBERS)
-    port = rehearse.free_port()
+    port = free_port()
     command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
     command += [file, "--database", f"sqlite:///{place / 'study.db'}", "--port", str(port)]
     command += ["--open-door", "--simulated", "--set", "joins_per_address=1000"]
@@ -70,43 +76,60 @@ class Witness:
     def _listen(self):
         with contextlib.suppress(Exception):
             while True:
-                tick = self.talker.hear("tick", seconds=30)["t"]
+                tick = self.talker.hear("tick")["t"]
                 self.times.append(time.monotonic())
                 self.talker.say("seen", t=tick)
 
-    def gaps(self, seconds):
-        """The time between ticks from now on."""
+    def gaps(self, ticks):
+        """The times between so many ticks from now on."""
         began = len(self.times)
-        time.sleep(seconds)
-        times = self.times[began:]
+        while len(self.times) < began + ticks:
+            assert self.thread.is_alive(), "no tick comes any more"
+            time.sleep(0.02)
+        times = self.times[began : began + ticks]
         return [after - before for before, after in itertools.pairwise(times)]
 
 
+@contextlib.contextmanager
 def attack(name, url, cookie):
-    command = [sys.executable, "-m", "tests.web.attacks", name]
-    port = url.rpartition(":")[2]
-    return subprocess.Popen([*command, port, cookie, str(ATTACKED + 1.5)])
+    """Attack as long as the block lasts; it begins when the attack has begun."""
+    command = [sys.executable, "-m", "tests.web.attacks", name, url.rpartition(":")[2], cookie]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "attacking\n"
+            yield
+            assert process.poll() is None, "the attack was over too early"
+        finally:
+            process.kill()
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
-def test_the_others_ticks_stay_within_20_ms_of_the_undisturbed_ones(server, name):
+def check_that_others_play_on(server, name, ticks, allowed):
+    """Ticks come as often while somebody attacks, and requests are answered."""
     url, log = server
     attacker = cookie_of(url)
     with talking(url, cookie_of(url)) as talker:
         to_the_tutorial(talker)
         witness = Witness(talker)
-        before = witness.gaps(UNDISTURBED)
-        with attack(name, url, attacker) as process:
-            time.sleep(0.7)  # until the attacker is there
-            during = witness.gaps(ATTACKED)
-            assert process.poll() is None, "the attack was over too early"
-            assert httpx.get(f"{url}/health", timeout=10).status_code == 200
+        before = witness.gaps(ticks)
+        with attack(name, url, attacker):
+            during = witness.gaps(ticks)
+            assert get(f"{url}/health").status_code == 200
         moved = statistics.median(during) - statistics.median(before)
         print(
             f"\n{name}: median {1000 * statistics.median(before):.1f} ms before, "
             f"{1000 * statistics.median(during):.1f} during, worst {1000 * max(during):.0f}"
         )
-        assert abs(moved) <= ALLOWED
-        assert len(during) > 0.7 * RATE * ATTACKED
-    assert httpx.get(f"{url}/health", timeout=10).status_code == 200
+        assert abs(moved) <= allowed
+    assert get(f"{url}/health").status_code == 200
     assert log.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
+def test_the_others_play_on_during_an_attack(server, name):
+    check_that_others_play_on(server, name, TICKS, BUSY)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
+def test_the_others_ticks_stay_within_20_ms_of_the_undisturbed_ones(server, name):
+    check_that_others_play_on(server, name, MANY_TICKS, ALLOWED)

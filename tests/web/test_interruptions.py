@@ -2,6 +2,7 @@
 
 import time
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ from cochef.web import tickets
 from cochef.web.records import GameEnd, InterruptionReason, Phase, Steps, counted_game
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
-from tests.web.serving import serving
+from tests.web.serving import PATIENCE, serving
 from tests.web.small_study import at_the_games, small_study
 from tests.web.talking import cookie_of, serve_a_soup, talking, to_the_tutorial, to_the_warmup
 
@@ -21,7 +22,6 @@ STUDY = small_study(
     game_ticks=100,
     warmup_ticks=30,
     warmup_ticks_least=15,
-    stall_seconds=0.4,
     pauses_most=2,
 )
 
@@ -47,7 +47,7 @@ def store(served):
 
 
 @contextmanager
-def at_a_game(url, store, who):
+def at_a_game(url, store, who, seen=5):
     """A participant in the first game that counts, its first ticks played and seen."""
     participant = at_the_games(store, who, now=time.time())
     with talking(url, tickets.ticket(store.secret, participant.number)) as talker:
@@ -56,19 +56,13 @@ def at_a_game(url, store, who):
         talker.say("start")
         game = talker.hear("game")
         talker.say("ready", seconds=0)
-        see_some(talker)
+        see_some(talker, seen)
         yield talker, game
 
 
-def see_some(talker, ticks=5):
+def see_some(talker, ticks):
     for _ in range(ticks):
         talker.say("seen", t=talker.hear("tick")["t"])
-
-
-def stays_away_until_the_game_pauses(talker):
-    paused = talker.hear("paused", seconds=60)
-    assert paused["reason"] == "stall"
-    return paused
 
 
 def test_the_tutorial_cannot_be_skipped_and_ends_with_a_served_soup(url, store):
@@ -80,7 +74,7 @@ def test_the_tutorial_cannot_be_skipped_and_ends_with_a_served_soup(url, store):
         talker.say("start", partner=0)
         assert talker.hear("game")["phase"] == "tutorial"
         talker.say("ready", seconds=0)
-        see_some(talker)
+        see_some(talker, 5)
         talker.say("stop")
         assert talker.hear("over")["counts"] is False
         assert talker.hear("stage")["stage"] == "tutorial"
@@ -118,20 +112,27 @@ def test_a_free_game_counts_only_after_the_ticks_that_the_study_asks_for(url, st
     assert own[0].seed != own[1].seed
 
 
-def test_a_page_that_draws_nothing_any_more_pauses_its_game_which_is_stored(url, store):
-    with at_a_game(url, store, "stalled") as (talker, game):
-        paused = stays_away_until_the_game_pauses(talker)
-        assert paused == {"type": "paused", "reason": "stall", "stands": True, "left": 1}
-        time.sleep(0.5)
-        talker.say("ready", seconds=0)
-        first = talker.hear("tick")["t"]
-        talker.say("seen", t=first)
-        talker.play()
-    stored = store.game(game["game"])
-    (stall,) = stored.interruptions
+def test_a_page_that_draws_nothing_any_more_pauses_its_game_which_is_stored(tmp_path):
+    impatient = replace(STUDY, numbers=replace(STUDY.numbers, stall_seconds=0.4))
+    with (
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", impatient)) as store,
+        serving(study_app(impatient, store, capacity=2)) as url,
+    ):
+        began = time.monotonic()
+        with at_a_game(url, store, "stalled", seen=0) as (talker, game):
+            paused = talker.hear("paused")
+            assert paused == {"type": "paused", "reason": "stall", "stands": True, "left": 1}
+            time.sleep(0.5)
+            talker.say("ready", seconds=0)
+            first = talker.hear("tick")["t"]
+            talker.say("seen", t=first)
+            passed = time.monotonic() - began
+            talker.play()
+        stored = store.game(game["game"])
+    stall = stored.interruptions[0]  # on a busy machine there may be more
     assert stall.reason is InterruptionReason.STALL and stall.paused and stall.is_over
-    assert 0.5 <= stall.seconds < 30
-    assert 2 < stall.undrawn < 60  # about 0.4 seconds of 50 ticks; a busy machine skips some
+    assert 0.5 <= stall.seconds <= passed + 0.1  # two clocks
+    assert 0 < stall.undrawn <= stall.tick
     assert first == stall.tick + 1  # nothing was played in the meantime
     assert len(stored.actions) == STUDY.numbers.game_ticks
 
@@ -143,7 +144,7 @@ def test_a_hidden_tab_pauses_a_game_that_counts_only_so_often(url, store):
             said = talker.hear("paused")
             assert (said["reason"], said["stands"], said["left"]) == ("hidden", True, left)
             talker.say("ready", seconds=0)
-            see_some(talker)
+            see_some(talker, 5)
         talker.say("pause")
         said = talker.hear("paused")
         assert (said["stands"], said["left"]) == (False, 0)
@@ -198,7 +199,7 @@ def test_a_killed_servers_pause_counts_though_nobody_knows_how_long_it_was(tmp_p
 
 def test_a_browser_that_is_not_known_gets_a_page_that_helps(url):
     for cookies in ({}, {"cochef": "1.abc"}):
-        answer = httpx.get(f"{url}/study", cookies=cookies)
+        answer = httpx.get(f"{url}/study", cookies=cookies, timeout=PATIENCE)
         assert answer.status_code == 401
         assert "We do not know this browser" in answer.text
         assert STUDY.contact in answer.text

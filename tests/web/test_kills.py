@@ -16,6 +16,7 @@ from cochef.kitchen import layouts
 from cochef.web import rehearse, study
 from cochef.web.bots import Bot
 from cochef.web.store import StudyStore
+from tests.web.serving import free_port
 from tests.web.study_file import write_study
 
 SOON = 5.0  # seconds
@@ -57,7 +58,7 @@ def survive(database, place, kills, number, **numbers):
     """For each kill, how long the last bot waited after the server answered again."""
     quick = {"repeats": 1, "agent_acts_once_in": 2, "countdown_seconds": 0, "games_least": 1}
     file = write_study(place / "study.toml", **numbers, **quick)
-    port = rehearse.free_port()
+    port = free_port()
     found = study.get(file)
     rehearse.compile_bots(found)
     address = f"http://127.0.0.1:{port}"

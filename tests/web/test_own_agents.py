@@ -2,17 +2,18 @@
 
 import sys
 from dataclasses import replace
+from unittest.mock import patch
 
-import httpx
 import pytest
 
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import partners
+from cochef.web import room as rooms
 from cochef.web.server import play_app
 from cochef.web.study import check_agents, own_code_of
 from tests.narrow_layout import NARROW
-from tests.web.serving import serving
+from tests.web.serving import PATIENCE, get, serving
 from tests.web.small_study import small_study
 from tests.web.talking import Talker
 
@@ -27,13 +28,17 @@ def url():
         for agent in ("Walker", "Faulty")
         for found in partners.check_own(f"{NAME}:{agent}", [room])
     ]
-    with serving(play_app([room], offered, capacity=2)) as address:
+    # A busy machine neither pauses games nor gives up an agent.
+    with (
+        patch.object(rooms, "TICK_PATIENCE", PATIENCE),
+        serving(play_app([room], offered, capacity=2, stall_seconds=60.0)) as address,
+    ):
         yield address
 
 
 @pytest.fixture
 def page(url):
-    talker = Talker(url, httpx.get(url).cookies["cochef"])
+    talker = Talker(url, get(url).cookies["cochef"])
     talker.say("hello")
     talker.hear("choose")
     yield talker

@@ -14,6 +14,7 @@ from cochef.web.bots import Bot, Transcript, _enter, bot_policies
 from cochef.web.progress import StudyStage
 from cochef.web.records import ParticipantIdentity, Phase
 from cochef.web.store import StudyStore
+from tests.web.serving import free_port
 from tests.web.small_study import small_study
 from tests.web.study_file import write_study
 
@@ -37,7 +38,7 @@ def rehearsed(tmp_path_factory):
     place = tmp_path_factory.mktemp("rehearsal")
     file = write_study(place / "short.toml", **SHORT)
     database = f"sqlite:///{place / 'study.db'}"
-    port = rehearse.free_port()
+    port = free_port()
     found = study.get(file)
     rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
@@ -97,7 +98,7 @@ def test_problems_are_found_where_there_are_some(rehearsed):
 def test_a_study_runs_on_postgresql_too(postgres, tmp_path):
     file = write_study(tmp_path / "short.toml", **SHORT)
     database = postgres()
-    port = rehearse.free_port()
+    port = free_port()
     found = study.get(file)
     rehearse.compile_bots(found)
     with rehearse.server(file, database, port, capacity=8):
@@ -132,7 +133,7 @@ def test_bots_play_as_clones_of_people_only_on_the_layout_of_those_people(tmp_pa
 
 
 def test_a_bot_gives_up_where_no_server_is():
-    bot = Bot(f"http://127.0.0.1:{rehearse.free_port()}", "lonely", [layouts.get("cramped_room")])
+    bot = Bot(f"http://127.0.0.1:{free_port()}", "lonely", [layouts.get("cramped_room")])
     with pytest.raises(InputError, match="lonely: no word from"):
         asyncio.run(bot.take_part(patience=0.5))
 

@@ -17,7 +17,7 @@ from cochef.web.records import GameEnd, InterruptionReason, ParticipantIdentity,
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
 from cochef.web.wire import MAX_FRAME
-from tests.web.serving import serving
+from tests.web.serving import PATIENCE, get, serving
 from tests.web.small_study import at_the_games, begun, consenting, small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
 
@@ -49,7 +49,7 @@ def store(served):
 
 @contextmanager
 def admin(url):
-    with httpx.Client(base_url=url, headers={"Origin": url}, timeout=60) as client:
+    with httpx.Client(base_url=url, headers={"Origin": url}, timeout=PATIENCE) as client:
         assert client.post("/api/admin/login", json={"password": PASSWORD}).status_code == 204
         yield client
 
@@ -79,7 +79,7 @@ def test_a_ticket_signed_for_another_number_is_worthless(url, store):
 
 def test_every_answer_forbids_foreign_and_inline_scripts(url):
     for path in ("/study", "/static/study.js", "/art/sprites.json", "/nowhere", "/admin"):
-        policy = httpx.get(url + path, timeout=60).headers["Content-Security-Policy"]
+        policy = get(url + path).headers["Content-Security-Policy"]
         assert "default-src 'self'" in policy and "unsafe" not in policy
 
 
@@ -93,7 +93,7 @@ def test_every_answer_forbids_foreign_and_inline_scripts(url):
     ],
 )
 def test_no_path_leads_out_of_the_pages_files(url, path):
-    with httpx.Client(base_url=url) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE) as client:
         answer = client.send(client.build_request("GET", url + path))
     assert answer.status_code in (400, 404) and "FastAPI" not in answer.text
 
@@ -139,7 +139,7 @@ def test_bytes_and_oversized_frames_end_the_conversation(url, frame):
         with pytest.raises(ConnectionClosed):
             talker.socket.send(frame)
             while True:
-                talker.hear("nothing", seconds=10)
+                talker.hear("nothing", seconds=PATIENCE)
 
 
 def test_a_flood_ends_the_conversation_of_the_flooder_only(url):
@@ -150,7 +150,7 @@ def test_a_flood_ends_the_conversation_of_the_flooder_only(url):
             for _ in range(20_000):
                 flooder.say("seen", t=1)
             while True:
-                flooder.hear("nothing", seconds=10)
+                flooder.hear("nothing", seconds=PATIENCE)
         other.say("hello")
         assert other.hear("stage")["stage"] == "consent"
 
@@ -216,7 +216,7 @@ def test_a_game_is_acknowledged_stored_and_goes_on_after_the_page_was_gone(url, 
     assert stored.ended is GameEnd.COMPLETE and len(stored.actions) == STUDY.numbers.warmup_ticks
     assert stored.score == over["score"]
     (gone,) = stored.interruptions
-    assert gone.reason is InterruptionReason.GONE and gone.is_over and 0 < gone.seconds < 60
+    assert gone.reason is InterruptionReason.GONE and gone.is_over and gone.seconds > 0
 
 
 def test_no_message_of_a_blinded_game_tells_who_the_agent_is(url):
@@ -273,12 +273,12 @@ def test_newcomers_beyond_capacity_are_asked_to_come_later(url):
 def test_links_and_prolific_identifiers_lead_to_the_study(url, store):
     (link,) = store.invite(1)
     for path in (f"/join/{link}", "/?PROLIFIC_PID=5f0a&STUDY_ID=1&SESSION_ID=2"):
-        answer = httpx.get(url + path)
+        answer = get(url + path)
         assert answer.status_code == 303 and answer.headers["location"] == "/study"
-        again = httpx.get(url + path)
+        again = get(url + path)
         assert again.cookies["cochef"] == answer.cookies["cochef"]
     for path in ("/join/unknown", "/join/" + "x" * 100, "/?PROLIFIC_PID=<script>"):
-        answer = httpx.get(url + path)
+        answer = get(url + path)
         assert answer.status_code == 404 and "<script>" not in answer.text.replace(
             '<script type="module"', ""
         )
@@ -288,15 +288,13 @@ def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", STUDY)) as store:
         store.join(ParticipantIdentity("prolific", "known"), 1e10)
         with serving(study_app(STUDY, store, open_door=True)) as url:
-            assert httpx.get(url + "/?PROLIFIC_PID=anything").status_code == 404
-            assert httpx.get(url + "/?PROLIFIC_PID=known").status_code == 303
+            assert get(url + "/?PROLIFIC_PID=anything").status_code == 404
+            assert get(url + "/?PROLIFIC_PID=known").status_code == 303
         assert len(store.participants()) == 1
 
 
 def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_before(tmp_path):
-    slow = small_study(
-        ("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=60, stall_seconds=30.0
-    )
+    slow = small_study(("coordination_ring",), ticks_per_second=20.0)
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", slow)) as store:
         with (
             serving(study_app(slow, store, open_door=True)) as url,
@@ -305,15 +303,18 @@ def test_how_late_a_tick_was_drawn_is_stored_even_if_the_tick_was_stored_long_be
             to_the_tutorial(talker)
             talker.say("start")
             game = talker.hear("game")["game"]
+            began = time.monotonic()
             talker.say("ready", seconds=0)
             talker.hear("tick")
             time.sleep(1.0)
             talker.hear("stored")
             talker.say("seen", t=1)
-            talker.hear("over")
+            talker.say("stop")
+            ticks = talker.hear("over")["t"]
+            passed = time.monotonic() - began
         lags = store.game(game).lags
-    assert 1_000 <= lags[0] < 3_000
-    assert lags[1:] == (-1,) * 59
+    assert 1_000 <= lags[0] <= 1_000 * passed
+    assert lags[1:] == (-1,) * (ticks - 1)
 
 
 def test_a_full_study_says_so_politely(tmp_path):
@@ -321,19 +322,22 @@ def test_a_full_study_says_so_politely(tmp_path):
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
         consenting(store, "first", 1e10)
         with serving(study_app(tiny, store, prolific=True)) as url:
-            answer = httpx.get(url + "/?PROLIFIC_PID=second")
+            answer = get(url + "/?PROLIFIC_PID=second")
             assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
-            assert httpx.get(url + "/").status_code == 404
-            assert [
-                httpx.get(url + path).status_code for path in ("/admin", "/api/admin/progress")
-            ] == [404, 404]
+            assert get(url + "/").status_code == 404
+            assert [get(url + path).status_code for path in ("/admin", "/api/admin/progress")] == [
+                404,
+                404,
+            ]
 
 
 def test_the_experimenters_page_needs_the_password(url):
     for path in ("progress", "live", "export", "games/1", "participants/1/games"):
-        assert httpx.get(f"{url}/api/admin/{path}").status_code == 401
+        assert get(f"{url}/api/admin/{path}").status_code == 401
     assert (
-        httpx.post(f"{url}/api/admin/participants/1/withdraw", headers={"Origin": url}).status_code
+        httpx.post(
+            f"{url}/api/admin/participants/1/withdraw", headers={"Origin": url}, timeout=PATIENCE
+        ).status_code
         == 401
     )
     with admin(url) as client:
@@ -399,7 +403,7 @@ def test_guessing_the_password_has_to_wait(tmp_path):
     with (
         closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
         serving(study_app(tiny, store, password=PASSWORD)) as url,
-        httpx.Client(headers={"Origin": url}) as client,
+        httpx.Client(headers={"Origin": url}, timeout=PATIENCE) as client,
     ):
         tried = [
             client.post(f"{url}/api/admin/login", json={"password": str(n)}).status_code
@@ -413,11 +417,11 @@ def test_a_websocket_may_stay_longer_than_a_request_may_take(tmp_path):
     tiny = small_study(("coordination_ring",))
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store:
         app = study_app(tiny, store, open_door=True)
-        app.state.door_limits = replace(app.state.door_limits, request_seconds=0.5)
+        app.state.door_limits = replace(app.state.door_limits, request_seconds=2.0)
         with serving(app) as url, talking(url, cookie_of(url)) as talker:
             talker.say("hello")
             talker.hear("stage")
-            time.sleep(1.0)
+            time.sleep(2.1)
             talker.say("hello")
             assert talker.hear("stage")["stage"] == "consent"
 
@@ -433,7 +437,7 @@ def test_a_request_that_does_not_come_to_its_end_in_time_is_cut_off(tmp_path):
             for text in ("", "GET / HT", f"{begun}Content-Length: 9\r\n\r\n{{"):
                 with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as slow:
                     slow.sendall(text.encode())
-                    slow.settimeout(20)
+                    slow.settimeout(PATIENCE)
                     with suppress(ConnectionResetError):
                         assert slow.recv(100) == b""
 
@@ -446,7 +450,7 @@ def test_the_origin_is_checked_before_a_body_is_read(url, origin, path):
     if origin:
         lines.append(f"Origin: {origin}")
     with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as client:
-        client.settimeout(60)
+        client.settimeout(PATIENCE)
         client.sendall(("\r\n".join(lines) + "\r\n\r\n{").encode())
         assert client.recv(1000).startswith(b"HTTP/1.1 403")
 
@@ -454,7 +458,7 @@ def test_the_origin_is_checked_before_a_body_is_read(url, origin, path):
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 @pytest.mark.parametrize("path", ["/api/admin/login", "/", "/static/study.js", "/nowhere"])
 def test_a_body_is_limited_on_every_route_and_says_how_long_it_is(url, method, path):
-    with httpx.Client(base_url=url, timeout=60, headers={"Origin": url}) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE, headers={"Origin": url}) as client:
         long = client.request(method, path, content=b"x" * (MAX_BODY + 1))
         unknown = client.request(method, path, content=iter([b"x"]))
     assert (long.status_code, unknown.status_code) == (413, 411)
@@ -462,7 +466,7 @@ def test_a_body_is_limited_on_every_route_and_says_how_long_it_is(url, method, p
 
 
 def test_an_error_does_not_repeat_what_was_sent(url):
-    with httpx.Client(base_url=url, timeout=60, headers={"Origin": url}) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE, headers={"Origin": url}) as client:
         wrong = client.post("/api/admin/login", json={"password": ["needle" * 100]})
         broken = client.post("/api/admin/login", content=b"{needle")
         path = client.get("/api/admin/games/needle")
@@ -483,7 +487,7 @@ def test_large_frames_are_taken_only_where_people_write(url):
         with pytest.raises(ConnectionClosed):
             talker.say("submit", event="answers", values={"x": "y" * 20_000})
             while True:
-                talker.hear("nothing", seconds=10)
+                talker.hear("nothing", seconds=PATIENCE)
 
 
 def test_a_stranger_locks_out_nobody_but_themselves(tmp_path):
@@ -494,7 +498,7 @@ def test_a_stranger_locks_out_nobody_but_themselves(tmp_path):
 
     def browser(url, address):
         transport = httpx.HTTPTransport(local_address=address)
-        return httpx.Client(headers={"Origin": url}, transport=transport, timeout=60)
+        return httpx.Client(headers={"Origin": url}, transport=transport, timeout=PATIENCE)
 
     with (
         closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", tiny)) as store,
@@ -516,7 +520,7 @@ def test_made_up_identifiers_from_one_address_take_no_place_and_are_soon_too_man
     with (
         closing(StudyStore.open(f"sqlite:///{tmp_path / 'tiny.db'}", strict)) as store,
         serving(study_app(strict, store, prolific=True)) as url,
-        httpx.Client(base_url=url, timeout=60) as client,
+        httpx.Client(base_url=url, timeout=PATIENCE) as client,
     ):
         assert client.get("/?PROLIFIC_PID=made-up").status_code == 404
         made_up = [client.get(f"/?PROLIFIC_PID={number:024x}").status_code for number in range(30)]

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from cochef.web import rehearse, replays
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
-from tests.web.serving import serving
+from tests.web.serving import PATIENCE, free_port, serving
 from tests.web.small_study import small_study
 from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
@@ -84,9 +84,9 @@ def begin(talker):
 def hear_until_trouble(talker):
     """The last tick that was acknowledged, when the page is told of the trouble."""
     acknowledged = 0
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        message = json.loads(talker.socket.recv(timeout=60))
+        message = json.loads(talker.socket.recv(timeout=PATIENCE))
         if message["type"] == "stored":
             acknowledged = message["tick"]
         elif message["type"] == "tick":
@@ -122,7 +122,7 @@ def test_games_wait_for_a_locked_database_and_lose_nothing(url):
 
 def come_back(address, cookie, store, game, acknowledged):
     """Everything that was acknowledged is there, and the game goes on."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         with talking(address, cookie) as talker:
             talker.say("hello", take_over=True)
@@ -137,10 +137,15 @@ def come_back(address, cookie, store, game, acknowledged):
 
 
 def test_a_full_disk_is_told_to_the_page_and_nothing_acknowledged_is_lost(tmp_path):
-    numbers = {"ticks_per_second": 20, "tutorial_ticks": 2_000, "countdown_seconds": 0}
+    numbers = {
+        "ticks_per_second": 20,
+        "tutorial_ticks": 2_000,
+        "countdown_seconds": 0,
+        "stall_seconds": 60,
+    }
     file = write_study(tmp_path / "study.toml", **numbers)
     database = f"sqlite:///{tmp_path / 'study.db'}"
-    port = rehearse.free_port()
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
     command += [file, "--database", database, "--port", str(port), "--open-door", "--simulated"]
@@ -165,7 +170,7 @@ def full_disk_game(address, cookie, process):
         with full_disk(process):
             acknowledged = hear_until_trouble(talker)
             with pytest.raises(ConnectionClosed):
-                talker.hear("stored", seconds=10)
+                talker.hear("stored", seconds=PATIENCE)
             with talking(address, cookie) as again:
                 again.say("hello", take_over=True)
                 again.hear("trouble")
@@ -184,5 +189,5 @@ def test_a_database_that_takes_nothing_more_is_told_to_the_page(postgres):
             with read_only(url):
                 acknowledged = hear_until_trouble(talker)
                 with pytest.raises(ConnectionClosed):
-                    talker.hear("stored", seconds=10)
+                    talker.hear("stored", seconds=PATIENCE)
         come_back(address, cookie, store, game, acknowledged)

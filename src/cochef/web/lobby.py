@@ -16,7 +16,7 @@ from cochef.web.live import LiveGame
 from cochef.web.loop import FullError, GameLoop
 from cochef.web.partners import FoundAgent, offered
 from cochef.web.session import MAX_SEED, GameSetup
-from cochef.web.visitor import Visitor
+from cochef.web.visitor import STALL_SECONDS, Visitor
 
 PATIENCE = 120.0  # seconds that a game waits for a page that has gone
 FULL = "All places are taken at the moment. Please try again in a few minutes."
@@ -26,10 +26,15 @@ class Lobby:
     """Everybody who is here to play."""
 
     def __init__(
-        self, loop: GameLoop, choice: Sequence[Layout], files: Sequence[FoundAgent]
+        self,
+        loop: GameLoop,
+        choice: Sequence[Layout],
+        files: Sequence[FoundAgent],
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         """Offer these layouts, and these agents besides those that ship."""
         self.loop = loop
+        self._stall_seconds = stall_seconds
         self._layouts = {layout.name: layout for layout in choice}
         self._files = files
         self._visitors: dict[str, Visitor] = {}
@@ -76,7 +81,7 @@ class Lobby:
         self._forget_the_gone()
         if token not in self._visitors:
             self._make_room()
-            self._visitors[token] = Visitor(self.loop)
+            self._visitors[token] = Visitor(self.loop, stall_seconds=self._stall_seconds)
         visitor = self._visitors[token]
         if not visitor.arrive(page, message.take_over):
             return None

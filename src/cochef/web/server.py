@@ -29,6 +29,7 @@ from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
 from cochef.web.study import Study, own_code_of
 from cochef.web.study_service import StudyService
 from cochef.web.throttle import Throttle, network_of
+from cochef.web.visitor import STALL_SECONDS
 from cochef.web.wire import MAX_FRAME
 
 try:
@@ -67,11 +68,12 @@ def play_app(
     *,
     capacity: int = CAPACITY,
     hosts: Sequence[str] = LOCAL,
+    stall_seconds: float = STALL_SECONDS,
 ) -> FastAPI:
     """Free play; only requests for one of the hosts are answered."""
     own_code = [file.name for file in files if file.is_code]
     loop = GameLoop(Rooms(capacity, _MOST_ROOMS, own_code), capacity)
-    lobby = Lobby(loop, layouts, files)
+    lobby = Lobby(loop, layouts, files, stall_seconds)
     app = new_app("CoChef", loop, layouts, hosts=hosts)
     app.state.door_limits = _door_limits(2 * _MESSAGES, capacity)
 

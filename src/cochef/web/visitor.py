@@ -13,6 +13,7 @@ from cochef.web.room import TickResult
 from cochef.web.session import Keys
 from cochef.web.wire import KeyChange, PauseGame, Ready, TickDrawn
 
+STALL_SECONDS = 2.0  # a page that far behind pauses its game, unless a study says otherwise
 FAULT = "The other chef has stopped working; the game is paused. Please tell whoever runs this."
 
 
@@ -24,7 +25,7 @@ class Visitor:
     page: Connection | None = None
     live: LiveGame | None = None
     left: float = field(default_factory=time.monotonic)  # when the last page went
-    stall_seconds: float = 2.0  # a page that far behind pauses its game
+    stall_seconds: float = STALL_SECONDS
 
     def arrive(self, page: Connection, take_over: bool) -> bool:
         """Make this the person's page, unless another tab has them and is not to be taken over."""

@@ -8,6 +8,16 @@ import { clockWords } from "./words.js";
 const LIVE_SECONDS = 5;
 let replay = null;
 let timer = 0;
+let wanted = 0; // the number of the view that was asked for last
+
+/** Leave the view that is shown. A view is shown only if none was asked for while it was fetched. */
+function leaveView() {
+  clearInterval(timer);
+  if (replay) replay.close();
+  replay = null;
+  wanted += 1;
+  return wanted;
+}
 
 async function ask(path, options = {}) {
   const answer = await fetch(`/api/admin/${path}`, options);
@@ -39,7 +49,7 @@ function table(caption, heads, rows) {
 }
 
 function login() {
-  clearInterval(timer);
+  leaveView();
   const input = element("input", { type: "password", id: "password", autocomplete: "current-password" });
   const enter = async (event) => {
     event.preventDefault();
@@ -52,11 +62,9 @@ function login() {
 }
 
 async function overview() {
-  clearInterval(timer);
-  if (replay) replay.close();
-  replay = null;
+  const view = leaveView();
   const found = await ask("progress");
-  if (!found) return;
+  if (!found || view !== wanted) return;
   const numbers = element("p", { role: "status" });
   const kitchens = Object.entries(found.groups);
   const stages = Object.keys(kitchens[0][1].stages);
@@ -79,7 +87,7 @@ async function overview() {
     if (now) numbers.textContent = `${now.present} here, ${now.games} games running, room for ${now.capacity}. Ticks late: ${now.late.p50} ms (median), ${now.late.p99} ms (99 %).`;
   };
   await live();
-  timer = setInterval(live, 1000 * LIVE_SECONDS);
+  if (view === wanted) timer = setInterval(live, 1000 * LIVE_SECONDS);
 }
 
 function links() {
@@ -110,24 +118,22 @@ function withdraw(number) {
 }
 
 async function games(number) {
-  clearInterval(timer);
+  const view = leaveView();
   const found = await ask(`participants/${number}/games`);
-  if (!found) return;
+  if (!found || view !== wanted) return;
   const rows = found.map((game) => [String(game.game), game.phase, String(game.number + 1), game.agent || "nobody", plain(game.layout), String(game.ticks), game.score === null ? "" : String(game.score), game.ended ?? "not yet", button("Watch", () => watch(game.game, number), { "aria-label": `Watch game ${game.game}` })]);
   show(element("section", { class: "card wide" }, element("h1", {}, `Participant ${number}`), button("Back", overview), table("Games", ["Game", "Phase", "Number", "Agent", "Kitchen", "Ticks", "Score", "Ended", ""], rows)));
 }
 
 async function watch(game, number) {
+  const view = leaveView();
   const film = await ask(`games/${game}`);
-  if (!film) return;
+  if (!film || view !== wanted) return;
   const names = [0, 1].map((seat) => (seat === film.seat ? "Participant" : film.agent || "Nobody"));
-  replay = await openReplay(film, film.ticks_per_second, names);
-  const back = () => {
-    replay.close();
-    replay = null;
-    games(number);
-  };
-  show(element("section", { class: "card" }, element("h1", {}, `Game ${game}`), button("Back", back), replay.root));
+  const opened = await openReplay(film, film.ticks_per_second, names);
+  if (view !== wanted) return opened.close();
+  replay = opened;
+  show(element("section", { class: "card" }, element("h1", {}, `Game ${game}`), button("Back", () => games(number)), replay.root));
   replay.begin();
 }
 
