@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from cochef.benchmarks.peers.ippo import CHUNK, IPPO, IppoConfig, IppoNetwork
+from cochef.benchmarks.peers.ippo import IPPO, IppoConfig, IppoNetwork
 from cochef.benchmarks.peers.jaxmarl import CHEFS
 from cochef.benchmarks.peers.process import PeerError, running
 from cochef.benchmarks.peers.service import LearningTime, serve
@@ -25,11 +25,12 @@ CHANCE = FULL / 3
 CONFIG = IppoConfig(
     kitchens=8, steps=16, total_steps=200_000, shaping_steps=100_000, learning_rate=0.02
 )
-CHUNK_STEPS = CHUNK * CONFIG.update_steps
+CHUNK_STEPS = CONFIG.chunk * CONFIG.update_steps
 
 
 class Board(NamedTuple):
     signals: jax.Array
+    before: jax.Array  # the signals of the last step
     time: jax.Array
     earned: jax.Array
     returned: jax.Array
@@ -41,16 +42,19 @@ class Signals:
     To answer with its number pays both 1; to answer with the next number pays only shaped reward.
     """
 
-    def __init__(self, shaping):
+    def __init__(self, shaping, asks_before=False):
         self.shaping = shaping
+        self.asks_before = asks_before  # for the signal of the last step
 
     def reset(self, key):
-        board = Board(jax.random.randint(key, (2,), 0, 3), jnp.int32(0), jnp.zeros(2), jnp.zeros(2))
+        signals = jax.random.randint(key, (2,), 0, 3)
+        board = Board(signals, signals, jnp.int32(0), jnp.zeros(2), jnp.zeros(2))
         return self._observations(board), board
 
     def step(self, key, board, actions):
         answers = jnp.stack([actions[chef] for chef in CHEFS])
-        reward = (answers == board.signals).sum().astype(float)
+        asked = board.before if self.asks_before else board.signals
+        reward = (answers == asked).sum().astype(float)
         shaped = self.shaping * (answers == (board.signals + 1) % 3)
         done = board.time + 1 == LENGTH
         earned = board.earned + reward
@@ -62,7 +66,11 @@ class Signals:
         }
         signals = jax.random.randint(key, (2,), 0, 3)
         after = Board(
-            signals, jnp.where(done, 0, board.time + 1), jnp.where(done, 0.0, earned), returned
+            signals,
+            jnp.where(done, signals, board.signals),
+            jnp.where(done, 0, board.time + 1),
+            jnp.where(done, 0.0, earned),
+            returned,
         )
         return (
             self._observations(after),
@@ -77,14 +85,32 @@ class Signals:
 
 
 def linear():
-    def init(key, observation):
-        return 0.01 * jax.random.normal(key, (len(observation), 4))
+    def init(key, observations):
+        return 0.01 * jax.random.normal(key, (observations.shape[1], 4))
 
-    def apply(params, observations):
+    def apply(params, carry, observations, _):
         outputs = observations @ params
-        return outputs[:, :3], outputs[:, 3]
+        return carry, outputs[..., :3], outputs[..., 3]
 
-    return IppoNetwork(init, apply)
+    return IppoNetwork(init, lambda rows: (), apply, is_recurrent=False)
+
+
+def remembering():
+    """Carries the last observation, and answers by it; an episode starts with the present one."""
+
+    def init(key, observations):
+        return 0.01 * jax.random.normal(key, (observations.shape[1], 4))
+
+    def apply(params, carry, observations, episode_start):
+        def one(carry, now):
+            observation, starts = now
+            carry = jnp.where(starts[:, None], observation, carry)
+            return observation, carry @ params
+
+        carry, outputs = jax.lax.scan(one, carry, (observations, episode_start))
+        return carry, outputs[..., :3], outputs[..., 3]
+
+    return IppoNetwork(init, lambda rows: jnp.zeros((rows, 3)), apply, is_recurrent=True)
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +152,13 @@ def test_shaping_teaches_at_first_but_counts_in_no_return_and_fades_out():
     assert learner.learn(seed=0, target=0.9 * FULL, most=80_000).reached
 
 
+def test_what_was_observed_before_is_learnt_by_a_recurrent_network_alone():
+    game = Signals(shaping=0.0, asks_before=True)
+    target = 0.9 * FULL
+    assert IPPO(game, remembering(), CONFIG).learn(seed=0, target=target, most=100_000).reached
+    assert not IPPO(game, linear(), CONFIG).learn(seed=0, target=target, most=50_000).reached
+
+
 def test_its_rate_and_how_long_it_compiles_are_measured(learner):
     assert learner.rate(seconds=0.0) > 0
     assert learner.rate(seconds=0.05) > 0
@@ -165,8 +198,8 @@ def test_a_learning_peer_that_cannot_be_run_says_why():
 @pytest.mark.long
 @pytest.mark.skipif(not PEERS.exists(), reason="the peers' environment is not there")
 def test_the_ippo_of_jaxmarl_learns_in_a_process_of_its_own():
-    steps = CHUNK * IppoConfig().update_steps
-    with running(PEERS, "ippo", {"rows": ROWS}) as (peer,):
+    steps = CONFIG.chunk * IppoConfig().update_steps
+    with running(PEERS, "ippo", {"rows": ROWS}) as (peer, _):
         assert peer.rate(seconds=0.0) > 0
         learnt = peer.learn(seed=0, target=1e6, most=8 * steps)
         assert (learnt.reached, learnt.steps) == (False, 8 * steps)

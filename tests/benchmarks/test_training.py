@@ -44,6 +44,11 @@ TINY = TrainingConfig(
     minibatches=1,
     network=NetworkConfig(hidden=(4, 4)),
 )
+RECURRENT = replace(
+    TINY,
+    kitchens=8,
+    network=NetworkConfig(hidden=(4, 4), recurrent=4, recurrent_kind=RecurrentKind.MINGRU),
+)
 
 
 def quiet(_):
@@ -116,12 +121,13 @@ def test_the_quick_command_shows_our_rates_and_where_the_time_goes_on_all_cores(
     printed = " ".join(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     )
-    for words in ("self-play", "HSP", "advantages", "GFLOPS", "matrix product"):
+    for words in ("self-play", "HSP", "adaptive agents", "advantages", "GFLOPS", "matrix product"):
         assert words in printed
     numbers = json.loads(out.read_text())
     assert [(timing["method"], timing["members"]) for timing in numbers["timings"]] == [
         ("self-play", 8),
         ("HSP", 8),
+        ("adaptive agents", 4),
     ]
     for timing in numbers["timings"]:
         assert timing["rates"] == [timing["steps"] / timing["iteration"][0]] == [timing["rate"]]
@@ -184,20 +190,28 @@ def speed():
         update=(0.25, 1.0, 2.0),
     )
     biased = replace(plain, method="HSP", iteration=(2.0, 2.0, 5.0))
+    agents = replace(plain, method="adaptive agents")
     times = LearningTimes(100.0, (arrived(2.0),), (arrived(4.0),), (arrived(8.0, reached=False),))
     return TrainingSpeed(
-        "ring", TINY, (plain, biased), (480.0, 240.0, 30.0), "a peer", (10.0, 10.0, 50.0), times
+        layout="ring",
+        config=TINY,
+        second_stage=RECURRENT,
+        timings=(plain, biased, agents),
+        product=(480.0, 240.0, 30.0),
+        peer_rates={"a peer": (10.0, 10.0, 50.0), "a recurrent peer": (1.0, 1.0, 1.0)},
+        learning_times=times,
     )
 
 
 def test_ratios_are_of_the_same_round(speed):
-    plain, _ = speed.timings
+    plain, _, agents = speed.timings
     assert plain.advantages == (0.25, 0.5, 1.0)
     assert plain.rates == (100.0, 50.0, 25.0)
     assert speed.biased_share == 0.8
     assert speed.product_share(plain) == 0.5
     assert speed.times_peer(plain) == 5.0
-    assert replace(speed, peer=None, peer_rates=()).times_peer(plain) is None
+    assert speed.times_peer(agents) == 50.0
+    assert replace(speed, peer_rates={}).times_peer(plain) is None
 
 
 def test_the_numbers_are_fit_for_a_file(speed):
@@ -205,14 +219,15 @@ def test_the_numbers_are_fit_for_a_file(speed):
     network = written["config"]["network"]
     assert (network["observation"], network["recurrent_kind"]) == ("compact", "gru")
     assert network["hidden"] == [4, 4]
-    assert written["peer_rates"] == [10.0, 10.0, 50.0]
+    assert written["second_stage"]["network"]["recurrent_kind"] == "mingru"
+    assert written["peer_rates"]["a peer"] == [10.0, 10.0, 50.0]
 
 
 def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
     console = Console(width=200)
     with console.capture() as shown:
         console.print(training_table(speed), profile_table(speed))
-        console.print(learning_table(speed.learning_times, speed.peer))
+        console.print(learning_table(speed.learning_times, "a peer"))
     printed = " ".join(shown.get().split())
     assert printed.count("a peer") >= 3
     assert "not within 8.0" in printed
@@ -225,18 +240,19 @@ def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
 )
 def test_a_benchmark_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError, match="it takes at least"):
-        TrainingBenchmark(LAYOUT, TINY, **wrong)
+        TrainingBenchmark(LAYOUT, TINY, RECURRENT, **wrong)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not PEERS.exists(), reason="the peers' environment is not there")
 def test_both_sides_are_measured_in_the_same_rounds_and_learn():
     benchmark = TrainingBenchmark(
-        LAYOUT, TINY, populations=(2,), rounds=2, seconds=0.0, seeds=1, target=1e6
+        LAYOUT, TINY, RECURRENT, populations=(2,), rounds=2, seconds=0.0, seeds=1, target=1e6
     )
     speed = measure(benchmark, PEERS, quiet)
-    assert speed.peer == "JaxMARL's IPPO"
-    assert len(speed.peer_rates) == len(speed.product) == len(speed.timings[0].rates) == 2
+    assert list(speed.peer_rates) == ["JaxMARL's IPPO", "JaxMARL's recurrent IPPO"]
+    assert all(len(rates) == 2 for rates in speed.peer_rates.values())
+    assert len(speed.product) == len(speed.timings[0].rates) == 2
     times = speed.learning_times
     assert [len(side) for side in (times.alone, times.peer, times.together)] == [1, 1, TOGETHER]
     assert all(learnt.compile_seconds > 0 for learnt in times.alone + times.together)

@@ -10,8 +10,9 @@ import pytest
 from cochef.agents.network_config import NetworkConfig, RecurrentKind
 from cochef.agents.networks import ValueHead
 from cochef.learning.config import Schedule, TrainingConfig
+from cochef.learning.population import Algorithm, RewardWeights
 from cochef.learning.roles import TWO_LEARNERS
-from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
+from cochef.learning.trainer import Trainer
 from tests.ladder.game import Ladder, Rung
 
 LADDER = Ladder()

@@ -14,8 +14,9 @@ from cochef.kitchen.constants import SEATS
 from cochef.kitchen.dynamics import Outcome
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.partner_sampling import NetworkGroup, PartnerIdentity, PartnerPool, Sampling
+from cochef.learning.population import Algorithm, RewardWeights
 from cochef.learning.roles import WITH_POOL
-from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
+from cochef.learning.trainer import Trainer
 from cochef.pytree import pytree
 
 PARTNERS = 3

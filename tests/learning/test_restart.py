@@ -10,7 +10,8 @@ import pytest
 from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
+from cochef.learning.population import Algorithm, RewardWeights
+from cochef.learning.trainer import Trainer
 from tests.ladder.game import Ladder, Rung
 
 TASK_ALONE, OTHER_REWARD = range(2)  # the two members

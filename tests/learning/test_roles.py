@@ -16,8 +16,9 @@ from cochef.kitchen.dynamics import Outcome
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
 from cochef.learning.partner_sampling import AgentGroup, NetworkGroup, PartnerPool, Sampling
+from cochef.learning.population import Algorithm, RewardWeights
 from cochef.learning.roles import SELF_PLAY, TWO_LEARNERS, WITH_POOL, CopyRole, Roles
-from cochef.learning.trainer import Algorithm, RewardWeights, Trainer
+from cochef.learning.trainer import Trainer
 from cochef.pytree import pytree
 from tests.learning.small_runs import LAYOUT
 

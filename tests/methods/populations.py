@@ -5,7 +5,8 @@ import jax.numpy as jnp
 
 from cochef.agents.network_config import NetworkConfig
 from cochef.learning.config import Schedule, TrainingConfig
-from cochef.learning.trainer import RewardWeights, Trainer
+from cochef.learning.population import RewardWeights
+from cochef.learning.trainer import Trainer
 
 CONFIG = TrainingConfig(
     kitchens=32,

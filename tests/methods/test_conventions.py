@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cochef.learning.trainer import Algorithm, RewardWeights
+from cochef.learning.population import Algorithm, RewardWeights
 from cochef.methods import hsp, sp
 from cochef.methods.hsp import BIASED
 from cochef.methods.mep import PopulationEntropy

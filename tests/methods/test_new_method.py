@@ -11,7 +11,7 @@ from cochef.agents import storage
 E3T = '''"""E3T without its predictor: plays with a noisy moving average of itself."""
 
 from cochef.learning.roles import CopyRole, Roles
-from cochef.learning.trainer import Algorithm
+from cochef.learning.population import Algorithm
 from cochef.methods.parts.method import Method, PopulationSpec, first_line
 
 NOISY_AVERAGE = CopyRole(decay=0.9, random_actions=0.25)

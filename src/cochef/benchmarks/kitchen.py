@@ -129,6 +129,11 @@ def simulator(layout: Layout, observe: ObservationFunction | None) -> Simulator:
     return Simulator(reset, step_all)
 
 
+def shards(kitchens: int) -> int:
+    """A shard a device: the largest number of devices that divides the kitchens evenly."""
+    return max(number for number in range(1, len(jax.devices()) + 1) if kitchens % number == 0)
+
+
 def check_kitchens(kitchens: int) -> None:
     """Refuse a number of kitchens that cannot be measured."""
     if not 1 <= kitchens <= MAX_KITCHENS:
@@ -140,7 +145,7 @@ def own_rates(layout: Layout, kitchens: int, seconds: float) -> SimulatorCompari
     check_kitchens(kitchens)
     # All programs are compiled before the first is measured.
     runners = {
-        name: SimulatorRunner(simulator(layout, observe), kitchens)
+        name: SimulatorRunner(simulator(layout, observe), kitchens, shards(kitchens))
         for name, observe in OBSERVATIONS.items()
     }
     entries = tuple(
@@ -165,7 +170,9 @@ def compare(
         simulators: dict[tuple[str, str], Measurable] = {}
         for name, observe in OBSERVATIONS.items():
             log(f"compiling {OWN}, observation: {name}")
-            simulators[OWN, name] = SimulatorRunner(simulator(layout, observe), kitchens)
+            simulators[OWN, name] = SimulatorRunner(
+                simulator(layout, observe), kitchens, shards(kitchens)
+            )
         if python:
             for peer in peers(stack, layout, python, log, {"kitchens": kitchens}):
                 simulators[peer.name, "26 planes"] = peer

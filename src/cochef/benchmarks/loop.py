@@ -11,7 +11,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key
 
 STEPS = 400  # of one call at up to 1,024 kitchens: an episode
@@ -78,16 +80,36 @@ def random_rollout(
 class SimulatorRunner:
     """A simulator in some kitchens, compiled and warm."""
 
-    def __init__(self, simulator: Simulator, kitchens: int) -> None:
-        """Compile the simulator and play once."""
+    def __init__(self, simulator: Simulator, kitchens: int, shards: int = 1) -> None:
+        """Compile the simulator and play once; each shard of the kitchens has its own device."""
         self._simulator = simulator
         self._kitchens = kitchens
+        self._shards = shards
+        self._shard_kitchens = kitchens // shards
         fitting = STEPS * _MANY_KITCHENS // max(kitchens, _MANY_KITCHENS)
         self._steps = max(STORED_STEPS, fitting // STORED_STEPS * STORED_STEPS)
         key_reset, self._key = jax.random.split(jax.random.key(0))
-        self._state = simulator.reset(key_reset, kitchens)
-        program = jax.jit(random_rollout(simulator.step, kitchens, self._steps))
-        self._play = program.lower(self._state, self._key).compile()
+        mesh = Mesh(np.array(jax.devices()[:shards]), ("shards",))
+        spec = PartitionSpec("shards")
+        play_shard = random_rollout(simulator.step, self._shard_kitchens, self._steps)
+
+        # A device's part has an axis of length 1 for the shards in front.
+        def play(
+            states: SimulatorState, keys: Key[Array, " shards"]
+        ) -> tuple[SimulatorState, Float[Array, " shards"]]:
+            played = play_shard(jax.tree.map(lambda leaf: leaf[0], states), keys[0])
+            return jax.tree.map(lambda leaf: leaf[None], played)
+
+        begun = [
+            simulator.reset(key, self._shard_kitchens)
+            for key in jax.random.split(key_reset, shards)
+        ]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *begun)
+        self._state = jax.device_put(stacked, NamedSharding(mesh, spec))
+        program = jax.jit(
+            jax.shard_map(play, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+        )
+        self._play = program.lower(self._state, self._shard_keys()).compile()
         self.rate(seconds=0.0)
 
     def rate(self, seconds: float) -> float:
@@ -95,8 +117,8 @@ class SimulatorRunner:
         calls = 0
         begun = time.perf_counter()
         while calls == 0 or time.perf_counter() - begun < seconds:
-            self._key, key_play = jax.random.split(self._key)
-            self._state, _ = jax.block_until_ready(self._play(self._state, key_play))
+            played = self._play(self._state, self._shard_keys())
+            self._state, _ = jax.block_until_ready(played)
             calls += 1
         return calls * self._steps * self._kitchens / (time.perf_counter() - begun)
 
@@ -104,12 +126,18 @@ class SimulatorRunner:
         """How much longer the first call of one step takes than the next: tracing and compiling."""
         jax.clear_caches()
         step = jax.jit(self._simulator.step)
-        key_act, key_step = jax.random.split(self._key)
-        arguments = (key_step, self._state, random_actions(key_act, self._kitchens))
+        key_reset, key_act, key_step = jax.random.split(self._key, 3)
+        state = self._simulator.reset(key_reset, self._kitchens)
+        arguments = (key_step, state, random_actions(key_act, self._kitchens))
         jax.block_until_ready(arguments)
         with no_compilation_cache():
             first, second = (_seconds(step, arguments) for _ in range(2))
         return first - second
+
+    def _shard_keys(self) -> Key[Array, " shards"]:
+        """New random keys, one for each shard."""
+        self._key, key_play = jax.random.split(self._key)
+        return jax.random.split(key_play, self._shards)
 
 
 def _seconds(step: SimulatorStep, arguments: tuple[Any, ...]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cochef.benchmarks.kitchen import OBSERVATIONS, check_kitchens, machine, simulator
+from cochef.benchmarks.kitchen import OBSERVATIONS, check_kitchens, machine, shards, simulator
 from cochef.benchmarks.loop import SimulatorRunner
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
@@ -75,7 +75,8 @@ def _measure_point(
     layout: Layout, kitchens: int, observation: str, seconds: float, log: Callable[[str], None]
 ) -> ScalingPoint:
     log(f"{layout.name}, {kitchens:,} kitchens, observation: {observation}")
-    runner = SimulatorRunner(simulator(layout, OBSERVATIONS[observation]), kitchens)
+    one = simulator(layout, OBSERVATIONS[observation])
+    runner = SimulatorRunner(one, kitchens, shards(kitchens))
     # The best of some repeats is the one that other processes disturbed least.
     best = max(runner.rate(seconds / _REPEATS) for _ in range(_REPEATS))
     return ScalingPoint(layout.name, kitchens, observation, best)

@@ -2,14 +2,15 @@
 
 A population's time is taken apart by three programs: an iteration as it is trained with, the same
 with twice the epochs (the difference is the update), and its rollout alone. What is left of the
-iteration is the critics' values, the advantages and the batch.
+iteration is the critics' values, the advantages and the batch. Adaptive agents, the second stage,
+play with a pool of fresh policies: how skilled partners are makes no difference to the rate.
 """
 
 import contextlib
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,18 +27,29 @@ from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
 from cochef.benchmarks.peers.process import Peer, running
 from cochef.errors import InputError
-from cochef.kitchen.constants import SEATS, Tile
+from cochef.kitchen.constants import Tile
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
 from cochef.learning.collect import Collector, Kitchens, Rollout
 from cochef.learning.config import TrainingConfig
+from cochef.learning.iteration import AXIS
+from cochef.learning.partner_sampling import (
+    NetworkGroup,
+    PartnerIdentity,
+    PartnerPool,
+    Sampling,
+)
+from cochef.learning.population import RewardWeights, TrainState
 from cochef.learning.ppo import new_learner
-from cochef.learning.trainer import AXIS, RewardWeights, Trainer, TrainState
+from cochef.learning.reward_config import RewardConfig
+from cochef.learning.trainer import Trainer
 from cochef.methods import hsp, sp
+from cochef.methods.parts.second_stage import adaptive_agents
 from cochef.randomness import fast
 
 SELF_PLAY = "self-play"
 BIASED = "HSP"
+ADAPTIVE = "adaptive agents"
 MATRIX = 2048  # rows and columns of the matrices whose product is the yardstick
 
 
@@ -47,8 +59,11 @@ class TrainingBenchmark:
 
     layout: Layout
     config: TrainingConfig
+    second_stage: TrainingConfig
     populations: tuple[int, ...] = (8, 36)
-    """Members in self-play; the last number is also that of the biased population."""
+    """Members in self-play; the last number is also that of the biased population and the pool."""
+    agents: int = 4
+    """Adaptive agents."""
     rounds: int = 3
     seconds: float = 2.0
     """How long each rate is measured in a round, at least."""
@@ -113,26 +128,35 @@ class TrainingSpeed:
 
     layout: str
     config: TrainingConfig
+    second_stage: TrainingConfig
     timings: tuple[IterationTiming, ...]
     product: tuple[float, ...]
     """Multiply-adds a second of a large matrix product on all devices."""
-    peer: str | None
-    peer_rates: tuple[float, ...]
+    peer_rates: Mapping[str, tuple[float, ...]]
+    """Environment steps a second of the peers, by name: the feed-forward one, the recurrent one."""
     learning_times: LearningTimes | None
 
     @property
     def biased_share(self) -> float:
         """The biased population's rate as a share of that of self-play with as many members."""
-        *_, plain, biased = self.timings
+        *_, plain, biased, _ = self.timings
         return median_ratio(biased.rates, plain.rates)
 
     def product_share(self, timing: IterationTiming) -> float:
         """What an update reaches of the rate of a large matrix product."""
         return median_ratio(timing.speeds, self.product)
 
+    def peer_of(self, timing: IterationTiming) -> str | None:
+        """The peer that does the same: the recurrent one for adaptive agents."""
+        if not self.peer_rates:
+            return None
+        plain, recurrent = self.peer_rates
+        return recurrent if timing.method == ADAPTIVE else plain
+
     def times_peer(self, timing: IterationTiming) -> float | None:
-        """How many times the peer's rate a population has."""
-        return median_ratio(timing.rates, self.peer_rates) if self.peer else None
+        """How many times the rate of its peer a population has."""
+        peer = self.peer_of(timing)
+        return None if peer is None else median_ratio(timing.rates, self.peer_rates[peer])
 
     def to_json(self) -> dict[str, Any]:
         """All numbers, and what they were measured with."""
@@ -147,37 +171,40 @@ class TrainingSpeed:
             }
             for timing in self.timings
         ]
-        config = asdict(self.config)
-        config["network"] = self.config.network.to_json()
         return {
             "layout": self.layout,
-            "config": config,
+            "config": _as_json(self.config),
+            "second_stage": _as_json(self.second_stage),
             "timings": timings,
             "matrix_product_multiply_adds_a_second": self.product,
             "biased_share": self.biased_share,
-            "peer": self.peer,
-            "peer_rates": self.peer_rates,
+            "peer_rates": dict(self.peer_rates),
             "learning_times": self.learning_times.to_json() if self.learning_times else None,
             "machine": machine(),
         }
 
 
+def _as_json(config: TrainingConfig) -> dict[str, Any]:
+    return {**asdict(config), "network": config.network.to_json()}
+
+
 def measure(
     benchmark: TrainingBenchmark, python: Path | None, log: Callable[[str], None]
 ) -> TrainingSpeed:
-    """Measure populations, a matrix product and the peer in turns, and how long learning takes.
+    """Measure populations, a matrix product and the peers in turns, and how long learning takes.
 
-    The peer runs in the environment of `python`; without one there is no peer.
+    The peers run in the environment of `python`; without one there are none.
     """
     layout = benchmark.layout
     config = benchmark.config
     rewards = reward_config.shipped(layout)
     with contextlib.ExitStack() as stack:
-        peer = _peer(stack, layout, python, log) if python else None
+        peers = _peers(stack, layout, python, log) if python else []
         learning_times = None
         if benchmark.seeds:
+            plain = peers[0] if peers else None
             learning_times = measure_learning_times(
-                layout, rewards, config, benchmark.seeds, benchmark.target, peer, log
+                layout, rewards, config, benchmark.seeds, benchmark.target, plain, log
             )
         populations = []
         for members in benchmark.populations:
@@ -188,38 +215,53 @@ def measure(
         log(f"compiling {BIASED} of {members}")
         trainer = hsp.POPULATION.trainer(layout, rewards, config, members, seed=0)
         populations.append(_TimedPopulation(BIASED, trainer))
+        log(f"compiling {benchmark.agents} {ADAPTIVE}")
+        populations.append(_TimedPopulation(ADAPTIVE, _agents(benchmark, rewards)))
         product = []
-        peer_rates = []
+        peer_rates: dict[str, list[float]] = {peer.name: [] for peer in peers}
         yardstick = _MatrixProduct()
         for number in range(1, benchmark.rounds + 1):
             log(f"round {number} of {benchmark.rounds}")
             product.append(yardstick.rate(benchmark.seconds / 2))
             for population in populations:
                 population.measure(benchmark.seconds)
-            if peer:
-                peer_rates.append(peer.rate(benchmark.seconds))
+            for peer in peers:
+                peer_rates[peer.name].append(peer.rate(benchmark.seconds))
     return TrainingSpeed(
         layout=layout.name,
         config=config,
+        second_stage=benchmark.second_stage,
         timings=tuple(population.timing() for population in populations),
         product=tuple(product),
-        peer=peer.name if peer else None,
-        peer_rates=tuple(peer_rates),
+        peer_rates={name: tuple(rates) for name, rates in peer_rates.items()},
         learning_times=learning_times,
     )
 
 
-def _peer(
+def _agents(benchmark: TrainingBenchmark, rewards: RewardConfig) -> Trainer:
+    """Adaptive agents with a pool of fresh policies."""
+    partners = benchmark.populations[-1]
+    policies = sp.POPULATION.trainer(
+        benchmark.layout, rewards, benchmark.config, partners, seed=0
+    ).begin()
+    # Each has one learner. On the host, because the agents are divided among devices otherwise.
+    networks = jax.device_get(jax.tree.map(lambda leaf: leaf[:, 0], policies.learners.actor))
+    pool = PartnerPool((NetworkGroup(networks),), Sampling.STRATIFIED, PartnerIdentity.NUMBER)
+    kitchens = -(-benchmark.second_stage.kitchens // partners) * partners
+    config = replace(benchmark.second_stage, kitchens=kitchens)
+    return adaptive_agents(benchmark.layout, rewards, config, pool, benchmark.agents, seed=0)
+
+
+def _peers(
     stack: contextlib.ExitStack, layout: Layout, python: Path, log: Callable[[str], None]
-) -> Peer | None:
-    """The peer that learns, if it knows all that is in this layout; it ends with the stack."""
+) -> list[Peer]:
+    """The peers that learn, if they know all that is in this layout; they end with the stack."""
     if len(layout.cells_of(Tile.TOMATO_DISPENSER)):
         log("JaxMARL knows no tomatoes: it is left out")
-        return None
-    log("starting and compiling JaxMARL's IPPO")
+        return []
+    log("starting and compiling JaxMARL's IPPO, feed-forward and recurrent")
     options = {"rows": layout.rows_with_starts}
-    (peer,) = stack.enter_context(running(python, "ippo", options))
-    return peer
+    return list(stack.enter_context(running(python, "ippo", options)))
 
 
 class _Seconds(NamedTuple):
@@ -285,11 +327,16 @@ class _Rollouts:
 
     def __init__(self, trainer: Trainer, state: TrainState) -> None:
         split = PartitionSpec(AXIS)
-        collector = Collector(trainer.environment, trainer.config, trainer.algorithm.roles)
+        same = PartitionSpec()
 
         def collect(
-            state: TrainState, weights: RewardWeights, keys: Key[Array, " members"]
+            state: TrainState,
+            weights: RewardWeights,
+            keys: Key[Array, " members"],
+            pool: PartnerPool | None,
         ) -> tuple[Kitchens, Rollout]:
+            roles = trainer.algorithm.roles
+            collector = Collector(trainer.environment, trainer.config, roles, pool)
             collected = collector.collect(
                 state.learners.actor,
                 state.copies,
@@ -302,10 +349,16 @@ class _Rollouts:
 
         keys = jax.random.split(fast(trainer.key), trainer.members)
         sharding = NamedSharding(trainer.mesh, split)
-        self._arguments = jax.device_put((state, trainer.weights, keys), sharding)
+        divided = jax.device_put((state, trainer.weights, keys), sharding)
+        pool = jax.device_put(trainer.pool, NamedSharding(trainer.mesh, same))
+        self._arguments = (*divided, pool)
         self._program = jax.jit(
             jax.shard_map(
-                collect, mesh=trainer.mesh, in_specs=split, out_specs=split, check_vma=False
+                collect,
+                mesh=trainer.mesh,
+                in_specs=(split, split, split, same),
+                out_specs=split,
+                check_vma=False,
             )
         )
         self()
@@ -321,7 +374,7 @@ def update_multiply_adds(trainer: Trainer) -> int:
     learner = eqx.filter_eval_shape(
         new_learner, config, environment.observation_spec, environment.actions, jax.random.key(0)
     )
-    rows = trainer.members * SEATS * config.steps_per_iteration
+    rows = trainer.members * trainer.algorithm.roles.trained * config.steps_per_iteration
     return config.epochs * rows * (multiply_adds(learner.actor) + multiply_adds(learner.critic))
 
 

@@ -1,7 +1,7 @@
 """`cochef bench`: how fast things are."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from cochef.cli.output import (
 )
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
+from cochef.runtime import use_all_cores
 
 if TYPE_CHECKING:
     from cochef.benchmarks.environments import InterfaceComparison
@@ -69,6 +70,7 @@ class BenchKitchen:
 
     def run(self) -> int:
         """Measure and show."""
+        use_all_cores()
         from cochef.benchmarks.kitchen import compare, own_rates
         from cochef.kitchen import layouts
 
@@ -218,29 +220,28 @@ class BenchTraining:
 
     def run(self) -> int:
         """Measure and show."""
-        from cochef.runtime import use_all_cores
-
         use_all_cores()
         from cochef.benchmarks.training import TrainingBenchmark, measure
         from cochef.kitchen import layouts
 
         console = tables_console(stderr=self.json)
         layout = layouts.get(self.layout)
-        config = PRESETS[self.preset].first_stage
+        preset = PRESETS[self.preset]
+        benchmark = TrainingBenchmark(layout, preset.first_stage, preset.second_stage.training)
         if self.quick:
             python = None
-            benchmark = TrainingBenchmark(
-                layout, config, populations=(8,), rounds=1, seconds=QUICK_SECONDS, seeds=0
+            benchmark = replace(
+                benchmark, populations=(8,), rounds=1, seconds=QUICK_SECONDS, seeds=0
             )
         else:
             python = _peer_python(self.peers)
-            benchmark = TrainingBenchmark(layout, config, rounds=self.rounds, seeds=self.seeds)
+            benchmark = replace(benchmark, rounds=self.rounds, seeds=self.seeds)
         with console.status("starting") as status:
             speed = measure(benchmark, python, status.update)
         console.print(training_table(speed))
         console.print(profile_table(speed))
         if speed.learning_times:
-            console.print(learning_table(speed.learning_times, speed.peer))
+            console.print(learning_table(speed.learning_times, next(iter(speed.peer_rates), None)))
         if not self.quick and not python:
             _print_how_to_get_peers(console, "learners")
         _write(self.out, speed.to_json(), as_json=self.json)
@@ -330,21 +331,24 @@ def scaling_table(scaling: "Scaling") -> Table:
 
 
 def training_table(speed: "TrainingSpeed") -> Table:
-    """Show how fast each population learns, and the peer."""
+    """Show how fast each population learns, and the peers."""
     table = Table("learner", title=f"{speed.layout}, rollout and updates")
     for heading in ("members", "steps/s", "lowest", "highest"):
         table.add_column(heading, justify="right")
-    if speed.peer:
-        table.add_column(f"times {speed.peer}", justify="right")
+    if speed.peer_rates:
+        table.add_column("times IPPO", justify="right")
     for timing in speed.timings:
         times = speed.times_peer(timing)
         cells = [timing.method, str(timing.members), *_median_and_range(timing.rates)]
         if times is not None:
             cells.append(f"{times:.1f}")
         table.add_row(*cells)
-    if speed.peer:
-        table.add_row(speed.peer, "1", *_median_and_range(speed.peer_rates), "1.0")
-    table.caption = f"HSP at {speed.biased_share:.2f} of the rate of self-play with as many members"
+    for peer, rates in speed.peer_rates.items():
+        table.add_row(peer, "1", *_median_and_range(rates), "1.0")
+    caption = f"HSP at {speed.biased_share:.2f} of the rate of self-play with as many members"
+    if speed.peer_rates:
+        caption += "; times IPPO: adaptive agents next to the recurrent one"
+    table.caption = caption
     return table
 
 

@@ -13,10 +13,11 @@ from jaxtyping import Array, Bool, Float, Int
 from cochef.kitchen import recipes
 from cochef.kitchen.constants import POT_CAPACITY, Cooking, Item
 from cochef.kitchen.events import Event
-from cochef.kitchen.items import ingredients_of, is_soup, lookup, soup
+from cochef.kitchen.items import ingredients_of, is_soup, look_up_contents, soup
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.pots import cooking_time
 from cochef.kitchen.state import Pot
+from cochef.kitchen.tables import look_up
 
 NOWHERE = -1
 
@@ -49,7 +50,7 @@ def use_counter(
 
 def use_dispenser(layout: Layout, front: Cell, hand: Hand) -> tuple[Hand, EventFlags]:
     """Take with an empty hand what the dispenser gives."""
-    offered = jnp.where(front == NOWHERE, Item.NOTHING, jnp.asarray(layout.dispensed)[front])
+    offered = jnp.where(front == NOWHERE, Item.NOTHING, look_up(layout.dispensed, front))
     taken = jnp.where(hand == Item.NOTHING, offered, Item.NOTHING)
     events = {
         Event.PICKUP_ONION_FROM_DISPENSER: taken == Item.ONION,
@@ -92,8 +93,8 @@ def _placement(
 ) -> EventFlags:
     """What a placement did to the best order that the pot can still become."""
     reachable = recipes.reachable_values(layout)
-    before = lookup(reachable, old)
-    after = lookup(reachable, new)
+    before = look_up_contents(reachable, old)
+    after = look_up_contents(reachable, new)
     onion = adds & adding[0]
     tomato = adds & adding[1]
     optimal = after == before
@@ -118,5 +119,6 @@ def use_serving(
 ) -> tuple[Hand, Float[Array, ""], EventFlags]:
     """Serve a soup; it pays its order's value, or nothing without such an order."""
     serves = (jnp.asarray(layout.serving_cells) == front).any() & is_soup(hand)
-    pay = jnp.where(serves, lookup(recipes.values(layout), ingredients_of(hand)), 0.0)
+    value = look_up_contents(recipes.values(layout), ingredients_of(hand))
+    pay = jnp.where(serves, value, 0.0)
     return jnp.where(serves, Item.NOTHING, hand), pay, {Event.DELIVERY: serves}

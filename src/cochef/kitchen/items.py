@@ -5,6 +5,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Shaped
 
 from cochef.kitchen.constants import POT_CAPACITY, Item
+from cochef.kitchen.tables import look_up
 
 _RADIX = POT_CAPACITY + 1
 
@@ -25,8 +26,8 @@ def ingredients_of(item: Int[Array, "*batch"]) -> Int[Array, "*batch 2"]:
     return jnp.stack([code % _RADIX, code // _RADIX], axis=-1)
 
 
-def lookup(
+def look_up_contents(
     table: Shaped[np.ndarray, "4 4"], contents: Int[Array, "*batch 2"]
 ) -> Shaped[Array, "*batch"]:
     """The entry of a table over pot fillings."""
-    return jnp.asarray(table.ravel())[contents[..., 0] * _RADIX + contents[..., 1]]
+    return look_up(table.ravel(), contents[..., 0] * _RADIX + contents[..., 1])

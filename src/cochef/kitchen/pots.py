@@ -4,14 +4,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from cochef.kitchen import recipes
-from cochef.kitchen.items import lookup
+from cochef.kitchen.items import look_up_contents
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import Pot
 
 
 def cooking_time(layout: Layout, contents: Int[Array, "*batch 2"]) -> Int[Array, "*batch"]:
     """How many ticks a soup of these contents cooks."""
-    return lookup(recipes.cooking_times(layout), contents)
+    return look_up_contents(recipes.cooking_times(layout), contents)
 
 
 def is_lit(pots: Pot) -> Bool[Array, "*batch"]:

@@ -15,7 +15,9 @@ from jax.sharding import NamedSharding, PartitionSpec
 from cochef.agents import storage
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
-from cochef.learning.trainer import AXIS, Trainer, TrainState
+from cochef.learning.iteration import AXIS
+from cochef.learning.population import TrainState
+from cochef.learning.trainer import Trainer
 from cochef.learning.writers import Log
 
 KIND = "checkpoint"

@@ -18,8 +18,9 @@ from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError, shown
 from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, runs
+from cochef.learning.population import Origin
 from cochef.learning.ppo import LearnerState
-from cochef.learning.trainer import Origin, Trainer
+from cochef.learning.trainer import Trainer
 from cochef.learning.writers import Log
 
 

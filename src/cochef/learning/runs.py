@@ -27,8 +27,9 @@ from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
+from cochef.learning.population import IterationMetrics, TrainState
 from cochef.learning.ppo import UpdateMetrics
-from cochef.learning.trainer import IterationMetrics, Trainer, TrainState
+from cochef.learning.trainer import Trainer
 from cochef.learning.writers import (
     MAX_BYTES,
     METRICS,

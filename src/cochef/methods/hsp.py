@@ -18,9 +18,9 @@ import numpy as np
 from jaxtyping import Array, Bool
 
 from cochef.kitchen.events import Event
+from cochef.learning.population import Algorithm, RewardWeights
 from cochef.learning.reward_config import ORDER, RewardConfig, as_vector
 from cochef.learning.roles import TWO_LEARNERS
-from cochef.learning.trainer import Algorithm, RewardWeights
 from cochef.methods import mep
 from cochef.methods.parts.method import (
     Method,

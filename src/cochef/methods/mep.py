@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 from cochef.agents.networks import Network
 from cochef.learning import axes
 from cochef.learning.collect import Rollout
+from cochef.learning.population import Algorithm
 from cochef.learning.ppo import chosen_log_probs
-from cochef.learning.trainer import Algorithm
 from cochef.methods.parts.method import Method, PopulationSpec, doubled, first_line
 from cochef.methods.parts.pools import all_levels
 

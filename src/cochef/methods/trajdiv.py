@@ -17,8 +17,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from cochef.agents.networks import Network
 from cochef.learning.collect import Rollout
+from cochef.learning.iteration import AXIS
+from cochef.learning.population import Algorithm
 from cochef.learning.ppo import chosen_log_probs
-from cochef.learning.trainer import AXIS, Algorithm
 from cochef.methods.parts.method import Method, PopulationSpec, doubled, first_line
 from cochef.methods.parts.pools import all_levels
 

@@ -1,11 +1,13 @@
-"""JaxMARL's feed-forward IPPO on its own Overcooked, with its own defaults.
+"""JaxMARL's IPPO on its own Overcooked, feed-forward and recurrent, each with its own defaults.
 
-The package comes without its baselines, so the algorithm is written anew after
-`baselines/IPPO/ippo_ff_overcooked.py` (FLAIROx/JaxMARL, 428e054) and
-`config/ippo_ff_overcooked.yaml` (977191a): one actor and one critic of 2 x 64 tanh units for both
-chefs, on the flattened planes. Each chef is paid the task reward of both and its own shaped reward,
-which is annealed. The original compiles all its updates into one program and reports each to wandb;
-here a program does a few updates, so that learning can stop at a target, and nothing is reported.
+The package comes without its baselines, so the algorithm is written anew, once for both, after
+`baselines/IPPO/ippo_ff_overcooked.py` (FLAIROx/JaxMARL, 428e054) with
+`config/ippo_ff_overcooked.yaml` (977191a), and `baselines/IPPO/ippo_rnn_overcooked_v2.py` (16cca53)
+with `config/ippo_rnn_overcooked_v2.yaml` (a0100a1), which JaxMARL has for its second Overcooked
+only. Each chef is paid the task reward of both and its own shaped reward, which is annealed. The
+originals compile all their updates into one program and report each to wandb; here a program does a
+few updates, so that learning can stop at a target, and nothing is reported. The learning rate of
+the recurrent one stays, instead of rising and falling: that makes no difference to the speed.
 """
 
 import importlib
@@ -27,19 +29,23 @@ import optax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
+from cochef.benchmarks.peers.ippo_networks import (
+    IppoCarry,
+    IppoNetwork,
+    IppoParams,
+    feed_forward,
+    recurrent,
+)
 from cochef.benchmarks.peers.jaxmarl import CHEFS, overcooked
 from cochef.benchmarks.peers.service import EPISODES, LearningTime, serve
 from cochef.errors import InputError
 
-CHUNK = 4  # updates of one program, after which the returns are looked at
-
-IppoParams = Any  # a tree of arrays
 JaxmarlEnv = Any  # reset and step as in JaxMARL, with the info of its LogWrapper
 
 
 @dataclass(frozen=True)
 class IppoConfig:
-    """The defaults of the original."""
+    """The settings; by default those of the feed-forward original."""
 
     kitchens: int = 16
     steps: int = 128  # of a kitchen from one update to the next
@@ -54,6 +60,8 @@ class IppoConfig:
     entropy_weight: float = 0.01
     value_weight: float = 0.5
     gradient_norm: float = 0.5
+    anneals: bool = True  # the learning rate
+    chunk: int = 4  # updates of one program, after which the returns are looked at
 
     @property
     def update_steps(self) -> int:
@@ -66,21 +74,23 @@ class IppoConfig:
         gradient_steps = self.epochs * self.minibatches  # of an update
 
         def rate(count: ArrayLike) -> Array:
-            return self.learning_rate * (1 - jnp.asarray(count) // gradient_steps / updates)
+            progress = jnp.asarray(count) // gradient_steps / updates
+            return self.learning_rate * (1 - progress * self.anneals)
 
         clipping = optax.clip_by_global_norm(self.gradient_norm)
         return optax.chain(clipping, optax.adam(rate, eps=1e-5))
 
 
-@dataclass(frozen=True)
-class IppoNetwork:
-    """How parameters begin, and how observations become the logits of actions and values."""
-
-    init: Callable[[Key[Array, ""], Shaped[Array, " observation"]], IppoParams]
-    apply: Callable[
-        [IppoParams, Shaped[Array, "rows observation"]],
-        tuple[Float[Array, "rows actions"], Float[Array, " rows"]],
-    ]
+RECURRENT = IppoConfig(
+    kitchens=256,
+    steps=256,
+    total_steps=30_000_000,
+    shaping_steps=15_000_000,
+    minibatches=64,
+    gradient_norm=0.25,
+    anneals=False,
+    chunk=1,
+)
 
 
 class RunnerState(NamedTuple):
@@ -90,6 +100,8 @@ class RunnerState(NamedTuple):
     opt_state: optax.OptState
     env_states: Any
     observations: Mapping[str, Array]
+    carry: IppoCarry
+    episode_start: Bool[Array, " rows"]
     updates: Int[Array, ""]
     key: Key[Array, ""]
 
@@ -97,7 +109,8 @@ class RunnerState(NamedTuple):
 class IppoTransition(NamedTuple):
     """What the chefs of all kitchens observed, did and got; a rollout has time before rows."""
 
-    observations: Shaped[Array, "*T rows observation"]
+    observations: Shaped[Array, "..."]  # [time, rows, observation]
+    episode_start: Bool[Array, "*T rows"]
     actions: Int[Array, "*T rows"]
     log_probs: Float[Array, "*T rows"]
     values: Float[Array, "*T rows"]
@@ -165,7 +178,7 @@ class IPPO:
 
     @property
     def _chunk_steps(self) -> int:
-        return CHUNK * self._config.update_steps
+        return self._config.chunk * self._config.update_steps
 
     def _compile(
         self,
@@ -182,21 +195,37 @@ class IPPO:
         key, key_network, key_envs = jax.random.split(key, 3)
         keys = jax.random.split(key_envs, self._config.kitchens)
         observations, env_states = jax.vmap(self._env.reset)(keys)
-        params = self._network.init(key_network, _flat(observations)[0])
-        opt_state = self._optimiser.init(params)
-        return RunnerState(params, opt_state, env_states, observations, jnp.int32(0), key)
+        rows = _rows(observations)
+        params = self._network.init(key_network, rows)
+        return RunnerState(
+            params=params,
+            opt_state=self._optimiser.init(params),
+            env_states=env_states,
+            observations=observations,
+            carry=self._network.initial_carry(len(rows)),
+            episode_start=jnp.zeros(len(rows), bool),
+            updates=jnp.int32(0),
+            key=key,
+        )
 
     def _chunk(self, runner: RunnerState) -> tuple[RunnerState, FinishedEpisodes]:
-        return jax.lax.scan(lambda runner, _: self._update(runner), runner, None, CHUNK)
+        return jax.lax.scan(
+            lambda runner, _: self._update(runner), runner, None, self._config.chunk
+        )
 
     def _update(self, runner: RunnerState) -> tuple[RunnerState, FinishedEpisodes]:
+        carry = runner.carry
         runner, (rollout, finished) = jax.lax.scan(
             lambda runner, _: self._env_step(runner), runner, None, self._config.steps
         )
-        _, last_values = self._network.apply(runner.params, _flat(runner.observations))
+        *_, last_values = self._apply_now(runner)
         advantages = self._advantages(rollout, last_values)
         batch = (rollout, advantages, advantages + rollout.values)
-        batch = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), batch)
+        if not self._network.is_recurrent:
+            # All steps of all chefs are alike: one step of very many.
+            batch = jax.tree.map(lambda leaf: leaf.reshape(1, -1, *leaf.shape[2:]), batch)
+        # Chefs first, as minibatches are some of them.
+        batch = (carry, jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), batch))
         key, *keys = jax.random.split(runner.key, 1 + self._config.epochs)
         begin = (runner.params, runner.opt_state)
         (params, opt_state), _ = jax.lax.scan(
@@ -211,8 +240,7 @@ class IPPO:
         self, runner: RunnerState
     ) -> tuple[RunnerState, tuple[IppoTransition, FinishedEpisodes]]:
         key, key_act, key_step = jax.random.split(runner.key, 3)
-        observed = _flat(runner.observations)
-        logits, values = self._network.apply(runner.params, observed)
+        carry, logits, values = self._apply_now(runner)
         actions = jax.random.categorical(key_act, logits)
         observations, env_states, task_rewards, dones, info = jax.vmap(self._env.step)(
             jax.random.split(key_step, self._config.kitchens),
@@ -222,7 +250,8 @@ class IPPO:
         annealed = runner.updates * self._config.update_steps / self._config.shaping_steps
         shaped_rewards = _rows(info["shaped_reward"]) * (1 - jnp.minimum(annealed, 1))
         transition = IppoTransition(
-            observations=observed,
+            observations=_rows(runner.observations),
+            episode_start=runner.episode_start,
             actions=actions,
             log_probs=_log_probs(logits, actions),
             values=values,
@@ -233,8 +262,26 @@ class IPPO:
         finished = FinishedEpisodes(
             info["returned_episode"][:, 0], info["returned_episode_returns"][:, 0]
         )
-        runner = runner._replace(env_states=env_states, observations=observations, key=key)
+        runner = runner._replace(
+            env_states=env_states,
+            observations=observations,
+            carry=carry,
+            episode_start=transition.dones,
+            key=key,
+        )
         return runner, (transition, finished)
+
+    def _apply_now(
+        self, runner: RunnerState
+    ) -> tuple[IppoCarry, Float[Array, "rows actions"], Float[Array, " rows"]]:
+        """The network's answer to what the chefs observe now."""
+        carry, logits, values = self._network.apply(
+            runner.params,
+            runner.carry,
+            _rows(runner.observations)[None],
+            runner.episode_start[None],
+        )
+        return carry, logits[0], values[0]
 
     def _advantages(
         self, rollout: IppoTransition, last_values: Float[Array, " rows"]
@@ -260,7 +307,7 @@ class IPPO:
         key: Key[Array, ""],
         batch: Any,  # noqa: ANN401
     ) -> tuple[tuple[IppoParams, Any], None]:
-        order = jax.random.permutation(key, len(batch[1]))
+        order = jax.random.permutation(key, len(jax.tree.leaves(batch[1])[0]))
         shuffled = jax.tree.map(lambda leaf: jnp.take(leaf, order, axis=0), batch)
         minibatches = jax.tree.map(
             lambda leaf: leaf.reshape(self._config.minibatches, -1, *leaf.shape[1:]), shuffled
@@ -271,7 +318,9 @@ class IPPO:
             minibatch: Any,  # noqa: ANN401
         ) -> tuple[tuple[IppoParams, Any], None]:
             params, opt_state = now
-            gradients = jax.grad(self._loss)(params, *minibatch)
+            carry, sequences = minibatch
+            time_first = jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), sequences)
+            gradients = jax.grad(self._loss)(params, carry, *time_first)
             updates, opt_state = self._optimiser.update(gradients, opt_state, params)
             return (optax.apply_updates(params, updates), opt_state), None
 
@@ -280,12 +329,15 @@ class IPPO:
     def _loss(
         self,
         params: IppoParams,
+        carry: IppoCarry,
         rollout: IppoTransition,
-        advantages: Float[Array, " rows"],
-        targets: Float[Array, " rows"],
+        advantages: Float[Array, "T rows"],
+        targets: Float[Array, "T rows"],
     ) -> Float[Array, ""]:
         clip = self._config.clip
-        logits, values = self._network.apply(params, rollout.observations)
+        _, logits, values = self._network.apply(
+            params, carry, rollout.observations, rollout.episode_start
+        )
         clipped = rollout.values + (values - rollout.values).clip(-clip, clip)
         value_loss = 0.5 * jnp.maximum((values - targets) ** 2, (clipped - targets) ** 2).mean()
         ratio = jnp.exp(_log_probs(logits, rollout.actions) - rollout.log_probs)
@@ -310,37 +362,12 @@ def main(rows: list[str], **_: object) -> None:
     with warnings.catch_warnings(action="ignore"):
         wrappers = importlib.import_module("jaxmarl.wrappers.baselines")
     env = wrappers.LogWrapper(overcooked(rows))
-    serve({"JaxMARL's IPPO": IPPO(env, _network(env.num_actions), IppoConfig())})
-
-
-def _network(actions: int) -> IppoNetwork:
-    """The original's: an actor and a critic apart, with orthogonal weights and no bias at first."""
-    linen = importlib.import_module("flax.linen")
-
-    def dense(size: int, scale: float) -> Any:  # noqa: ANN401
-        return linen.Dense(size, kernel_init=jax.nn.initializers.orthogonal(scale))
-
-    def layers(outputs: int, last_scale: float) -> Any:  # noqa: ANN401
-        first = dense(64, np.sqrt(2))
-        second = dense(64, np.sqrt(2))
-        last = dense(outputs, last_scale)
-        return linen.Sequential([first, linen.tanh, second, linen.tanh, last])
-
-    actor = layers(actions, 0.01)
-    critic = layers(1, 1.0)
-
-    def init(key: Key[Array, ""], observation: Shaped[Array, " observation"]) -> IppoParams:
-        key_actor, key_critic = jax.random.split(key)
-        return actor.init(key_actor, observation), critic.init(key_critic, observation)
-
-    def apply(
-        params: IppoParams, observations: Shaped[Array, "rows observation"]
-    ) -> tuple[Array, Array]:
-        actor_params, critic_params = params
-        values = critic.apply(critic_params, observations)[:, 0]
-        return actor.apply(actor_params, observations), values
-
-    return IppoNetwork(init, apply)
+    serve(
+        {
+            "JaxMARL's IPPO": IPPO(env, feed_forward(env.num_actions), IppoConfig()),
+            "JaxMARL's recurrent IPPO": IPPO(env, recurrent(env.num_actions), RECURRENT),
+        }
+    )
 
 
 def _rows(by_chef: Mapping[str, Array]) -> Shaped[Array, "rows ..."]:
@@ -348,15 +375,11 @@ def _rows(by_chef: Mapping[str, Array]) -> Shaped[Array, "rows ..."]:
     return jnp.concatenate([by_chef[chef] for chef in CHEFS])
 
 
-def _flat(observations: Mapping[str, Array]) -> Shaped[Array, "rows observation"]:
-    rows = _rows(observations)
-    return rows.reshape(len(rows), -1)
-
-
 def _log_probs(
-    logits: Float[Array, "rows actions"], actions: Int[Array, " rows"]
-) -> Float[Array, " rows"]:
-    return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[:, None], axis=1)[:, 0]
+    logits: Float[Array, "*T rows actions"], actions: Int[Array, "*T rows"]
+) -> Float[Array, "*T rows"]:
+    taken = jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], axis=-1)
+    return taken[..., 0]
 
 
 if __name__ == "__main__":

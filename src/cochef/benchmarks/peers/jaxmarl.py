@@ -1,10 +1,11 @@
-"""JaxMARL's Overcooked: as its users call it, and with a given start state.
+"""JaxMARL's Overcooked: as its users call it, with a given start state, and with a shard a core.
 
 A given start state spares it drawing one in every step.
 """
 
 import importlib
 import json
+import os
 import sys
 import warnings
 from typing import Any
@@ -23,18 +24,23 @@ _TILES = str.maketrans({"X": "W", "D": "B", "S": "X", "1": "A", "2": "A"})
 
 def main(rows: list[str], kitchens: int, from_python: bool = False, **_: object) -> None:
     """Serve measurements in this layout: of compiled loops, or of steps called from Python."""
+    cores = os.cpu_count() or 1
+    jax.config.update("jax_num_cpu_devices", cores)
     env = overcooked(rows)
     if from_python:
         mapped = JaxEnvironment(env, kitchens)
         serve({"JaxMARL": JaxEnvironment(env, 1), "JaxMARL, vmap": mapped})
         return
     start = env.reset(jax.random.key(0))[1]
-    serve(
-        {
-            "JaxMARL": SimulatorRunner(_simulator(env, None), kitchens),
-            "JaxMARL, start given": SimulatorRunner(_simulator(env, start), kitchens),
-        }
-    )
+    given = _simulator(env, start)
+    simulators = {
+        "JaxMARL": SimulatorRunner(_simulator(env, None), kitchens),
+        "JaxMARL, start given": SimulatorRunner(given, kitchens),
+    }
+    if kitchens % cores == 0:
+        name = "JaxMARL, start given, a shard a core"
+        simulators[name] = SimulatorRunner(given, kitchens, cores)
+    serve(simulators)
 
 
 def overcooked(rows: list[str]) -> Any:  # noqa: ANN401

@@ -14,8 +14,9 @@ from cochef.kitchen.constants import SEATS
 from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
+from cochef.learning.population import Algorithm, Parents, RewardWeights
 from cochef.learning.reward_config import RewardConfig, as_vector
-from cochef.learning.trainer import Algorithm, Parents, RewardWeights, Trainer
+from cochef.learning.trainer import Trainer
 from cochef.methods.parts.pools import DrawSeed, PoolChoice, TrainedPopulation
 
 Scale = Literal["full", "small", "tiny"]  # the field of `Size` that a preset takes

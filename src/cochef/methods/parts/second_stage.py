@@ -14,9 +14,10 @@ from cochef.kitchen.layout import Layout
 from cochef.learning.config import TrainingConfig
 from cochef.learning.environments import KitchenEnvironment
 from cochef.learning.partner_sampling import PartnerPool
+from cochef.learning.population import Algorithm, Parents, RewardWeights
 from cochef.learning.reward_config import RewardConfig, as_vector
 from cochef.learning.roles import WITH_POOL
-from cochef.learning.trainer import Algorithm, Parents, RewardWeights, Trainer
+from cochef.learning.trainer import Trainer
 
 ALGORITHM = Algorithm(WITH_POOL)
 
