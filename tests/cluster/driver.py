@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 from cochef.errors import InputError
+from cochef.experiments.engines import LocalEngine
 from cochef.experiments.jobs import Job, JobStore, in_order
 from cochef.experiments.ray_engine import JobResources, RayEngine
+from cochef.runtime import use_cores
 from tests.cluster.writing import Write, diamond
+from tests.narrow_layout import NARROW
 
 
 def many(number, seconds, notes):
@@ -19,24 +22,46 @@ def many(number, seconds, notes):
     return Job(Write("end", notes=notes), "end", jobs)
 
 
+def training(steps):
+    """A population of two that trains for some time."""
+    from cochef.experiments import pipeline  # noqa: PLC0415  (other drivers do without JAX)
+    from cochef.kitchen import layouts  # noqa: PLC0415
+
+    layout = layouts.parse(NARROW, "narrow")
+    return Job(pipeline.population("sp", layout, "quick", members=2, steps=steps), "training")
+
+
 def goal(settings):
     notes = Path(settings["notes"]) if "notes" in settings else None
+    if "training" in settings:
+        return training(settings["training"])
     if "many" in settings:
         return many(settings["many"], settings["seconds"], notes)
     return diamond(seconds=settings.get("seconds", 0.0), notes=notes, error=settings.get("error"))
 
 
-def run(settings, log=print):
-    engine = RayEngine(
+def engine_of(settings):
+    """An engine on a cluster, or without an address a local one with as many cores."""
+    cpus = settings.get("cpus", 1)
+    if "address" not in settings:
+        use_cores(cpus)
+        return LocalEngine()
+    return RayEngine(
         address=settings["address"],
         store=settings.get("store"),
-        resources=JobResources(cpus=1, memory=0.1),
+        resources=JobResources(cpus=cpus, memory=0.1),
         lease=settings.get("lease", 30.0),
+        progress_seconds=settings.get("progress_seconds", 120.0),
         scratch=Path(settings["scratch"]),
     )
+
+
+def run(settings, log=print):
     store = JobStore(Path(settings["out"]))
-    engine.run(in_order([goal(settings)]), store, lambda _: [], log)
-    return (store.directory(goal(settings)) / "text").read_text()
+    job = goal(settings)
+    engine_of(settings).run(in_order([job]), store, lambda _: [], log)
+    text = store.directory(job) / "text"
+    return text.read_text() if text.exists() else job.name
 
 
 if __name__ == "__main__":

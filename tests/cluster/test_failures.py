@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import time
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +15,20 @@ import pytest
 
 from cochef.experiments import claims
 from cochef.experiments.shared_store import SharedStore
-from tests.cluster.test_ray import artefacts, driver, finish, local, narrow, smoke, smoke_process
+from tests.cluster.driver import training
+from tests.cluster.processes import driver, finish, output, smoke, smoke_process, wait_until
+from tests.cluster.test_ray import artefacts, local, narrow
+from tests.learning.small_runs import outcome
 
 __all__ = ["local", "narrow"]  # fixtures
 
 pytestmark = pytest.mark.long
 
 JOBS = 8
-ROUNDS = 20
+PARTS = 4  # of the test with many losses, so that each takes a few minutes
+ROUNDS = 5  # in each of them
 RESULT = "".join(f"{number:03}" for number in range(JOBS)) + "end"
+TRAINING_STEPS = 3_000_000  # about a minute on two cores: a checkpoint is written every 30 seconds
 
 
 def settings_in(directory, cluster):
@@ -45,30 +52,35 @@ def attempts(settings):
 
 
 def wait_for(settings, number, process):
-    while len(attempts(settings)) < number:
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.05)
+    def begun():
+        return len(attempts(settings)) >= number
+
+    wait_until(begun, process, f"{number} jobs have begun")
 
 
-def test_killed_workers_and_lost_nodes_are_replaced(new_cluster, tmp_path):
-    cluster = new_cluster()
-    nodes = list(cluster.worker_nodes)
-    moments = np.random.default_rng(0)
+@pytest.fixture(scope="module")
+def own_cluster(new_cluster):
+    """A cluster whose nodes may be lost."""
+    return new_cluster()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_workers_and_lost_nodes_are_replaced(own_cluster, tmp_path, part):
+    moments = np.random.default_rng(part)
     repeated = 0
     started = time.monotonic()
-    for number in range(ROUNDS):
+    for number in range(part * ROUNDS, (part + 1) * ROUNDS):
         directory = tmp_path / str(number)
         directory.mkdir()
-        settings = settings_in(directory, cluster)
+        settings = settings_in(directory, own_cluster)
         process = driver(settings)
         wait_for(settings, int(moments.integers(1, JOBS)), process)
         time.sleep(moments.uniform(0, 0.8))
         if number % 2:
-            cluster.remove_node(nodes.pop(0), allow_graceful=False)
-            nodes.append(cluster.add_node(num_cpus=2, node_ip_address="127.0.0.1"))
+            lose_a_node(own_cluster)
         else:
             os.kill(int(attempts(settings)[-1][1]), signal.SIGKILL)
-        printed = process.communicate(timeout=180)[0]
+        printed = output(process)[0]
         assert printed.splitlines()[-1] == RESULT, printed
         counts = Counter(word for word, _ in attempts(settings))
         assert counts.keys() == {*(f"{word:03}" for word in range(JOBS)), "end"}
@@ -81,20 +93,26 @@ def test_killed_workers_and_lost_nodes_are_replaced(new_cluster, tmp_path):
         # An attempt may die after its claim and before its work.
         claimed = sum(claims.attempts(shared, name) for name in names)
         assert sum(counts.values()) <= claimed <= JOBS + 1 + 2
-        print(f"run {number}: {sum(counts.values())} attempts, {claimed} claims", flush=True)
+        lost = "a node" if number % 2 else "a worker"
+        print(f"run {number}, {lost} lost: {sum(counts.values())} attempts, {claimed} claims")
     print(
-        f"\n{ROUNDS} runs of {JOBS + 1} jobs, each with a worker or a node lost: "
-        f"{repeated} jobs repeated, {time.monotonic() - started:.0f} seconds"
+        f"{ROUNDS} runs of {JOBS + 1} jobs: {repeated} jobs repeated, "
+        f"{time.monotonic() - started:.0f} seconds"
     )
 
 
-def test_a_killed_driver_continues_when_it_is_started_again(new_cluster, tmp_path):
-    cluster = new_cluster()
-    settings = settings_in(tmp_path, cluster)
+def lose_a_node(cluster):
+    """Kill a node that takes jobs, and start another one."""
+    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    cluster.add_node(num_cpus=2, node_ip_address="127.0.0.1")
+
+
+def test_a_killed_driver_continues_when_it_is_started_again(own_cluster, tmp_path):
+    settings = settings_in(tmp_path, own_cluster)
     first = driver(settings)
     wait_for(settings, 5, first)
     first.kill()
-    first.communicate()
+    output(first)
     before = attempts(settings)
     last, _ = finish(settings)
     assert last == RESULT
@@ -111,7 +129,7 @@ def test_a_hundred_jobs_of_a_second_keep_two_cores_busy(new_cluster, tmp_path):
     process = driver(settings)
     wait_for(settings, 1, process)
     first = time.monotonic()
-    printed = process.communicate()[0]
+    printed = output(process)[0]
     ended = time.monotonic()
     assert printed.splitlines()[-1].endswith("099end")
     print(
@@ -122,37 +140,52 @@ def test_a_hundred_jobs_of_a_second_keep_two_cores_busy(new_cluster, tmp_path):
 
 
 def test_a_training_whose_worker_is_killed_ends_with_the_same_bits(
-    new_cluster, local, narrow, tmp_path
+    own_cluster, local, narrow, tmp_path
 ):
-    cluster = new_cluster()
+    """Two trainings of a whole run, whose workers are killed as soon as they have them."""
     out = tmp_path / "out"
-    where = ("--engine", "ray", "--address", cluster.address, "--scratch", tmp_path / "scratch")
+    scratch = tmp_path / "scratch"
+    where = ("--engine", "ray", "--address", own_cluster.address, "--scratch", scratch)
     process = smoke_process(narrow, out, *where)
-    killed = 0
     for kind in ("shard-population", "shard-agents"):
-        # A claim names the process that holds it.
-        found = None
-        while found is None:
-            assert process.poll() is None, process.communicate()
-            found = holder(out / "store", kind)
-            time.sleep(0.05)
-        time.sleep(1.0)
-        with suppress(ProcessLookupError):
-            os.kill(found, signal.SIGKILL)
-            killed += 1
-    logged = process.communicate(timeout=400)[1]
+        wait_until(partial(kill_holder, out / "store", kind), process, f"{kind} was killed")
+    logged = output(process)[1]
     assert process.returncode == 0, logged
-    assert killed
     assert artefacts(out) == artefacts(local)
 
 
-def holder(store, kind):
-    """The process that works at a job of some kind and is not done."""
+def test_a_killed_training_resumes_from_its_last_copy_in_the_store(own_cluster, tmp_path):
+    settings = settings_in(tmp_path, own_cluster)
+    settings |= {"training": TRAINING_STEPS, "progress_seconds": 5.0, "cpus": 2}
+    job = training(TRAINING_STEPS)
+    process = driver(settings)
+    stored = tmp_path / "out" / "store" / "jobs" / job.name
+
+    def has_checkpoint():
+        lists = stored.glob("progress/*/complete.json")
+        return any("checkpoints/" in path.read_text() for path in lists)
+
+    wait_until(has_checkpoint, process, "a checkpoint is in the store")
+    assert kill_holder(tmp_path / "out" / "store", job.name)
+    printed = output(process)[0]
+    assert "resuming after iteration" in printed
+    assert claims.attempts(SharedStore(str(stored.parents[1])), job.name) == 2
+    del settings["address"]
+    finish(settings, out=str(tmp_path / "local"))
+    found, expected = (tmp_path / name / "jobs" / job.name for name in ("out", "local"))
+    assert outcome(found) == outcome(expected)
+    print(re.findall("resuming after iteration .*", printed)[0])
+
+
+def kill_holder(store, kind):
+    """Kill the process that works at a job of some kind that is not done; whether there was one."""
     for claim in sorted(store.glob(f"jobs/{kind}*/claims/*")):
         if not (claim.parents[1] / "complete.json").exists():
-            with suppress(ValueError):  # just being written
-                return json.loads(claim.read_text())["process"]
-    return None
+            # It may be being written, or its process may just have ended.
+            with suppress(ValueError, ProcessLookupError):
+                os.kill(json.loads(claim.read_text())["process"], signal.SIGKILL)
+                return True
+    return False
 
 
 def test_a_smoke_run_takes_little_longer_than_a_local_one(new_cluster, narrow, tmp_path):

@@ -1,10 +1,7 @@
 """Jobs on a real Ray cluster of two nodes: done once, with the result of a local run."""
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +13,11 @@ from cochef.experiments.shared_store import SharedStore
 from cochef.learning.runs import CHECKPOINTS
 from cochef.learning.writers import METRICS, read_metrics
 from tests.cluster.conftest import REPOSITORY
+from tests.cluster.processes import driver, finish, output, smoke
 from tests.cluster.writing import diamond
 from tests.learning.small_runs import bits
 from tests.narrow_layout import NARROW
 
-PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
 TIMES = ("done.json", "report.html", "report.md")  # files that say how long jobs took
 
 
@@ -33,20 +30,6 @@ def settings(cluster, tmp_path):
         "scratch": str(tmp_path / "scratch"),
         "notes": str(tmp_path / "notes"),
     }
-
-
-def driver(settings, **changes):
-    """A driver in a process of its own."""
-    command = [sys.executable, "-m", "tests.cluster.driver", json.dumps(settings | changes)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=REPOSITORY
-    )
-
-
-def finish(settings, **changes):
-    """Run a driver to its end: its last line, and those before."""
-    printed = driver(settings, **changes).communicate()[0].splitlines()
-    return printed[-1], printed[:-1]
 
 
 def words(settings):
@@ -77,7 +60,7 @@ def test_two_drivers_on_one_store_do_no_job_twice(settings, tmp_path):
     store = str(tmp_path / "store")
     first = driver(settings, store=store, seconds=1.0)
     second = driver(settings, store=store, seconds=1.0, out=str(tmp_path / "other"))
-    printed = [process.communicate()[0] for process in (first, second)]
+    printed = [output(process)[0] for process in (first, second)]
     assert [text.splitlines()[-1] for text in printed] == ["abacd", "abacd"], printed
     assert words(settings) == ["a", "b", "c", "d"]
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == [".lock"]
@@ -128,23 +111,6 @@ def narrow(tmp_path_factory):
     path = tmp_path_factory.mktemp("layout") / "narrow.toml"
     path.write_text(NARROW)
     return path
-
-
-def smoke_process(narrow, out, *more):
-    """Train, evaluate and report on a method, populations in shards of one member."""
-    words = ["run", "--layout", narrow, "--method", "fcp", "--preset", "smoke"]
-    words += ["--shard-members", 1, "--out", out, *more]
-    return subprocess.Popen(
-        [*PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-
-
-def smoke(narrow, out, *more):
-    """Do so to the end; what it logged."""
-    process = smoke_process(narrow, out, *more)
-    logged = process.communicate()[1]
-    assert process.returncode == 0, logged
-    return logged
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,14 @@ from cochef.experiments import ray_cluster
 from cochef.experiments.claims import LEASE, StaleWatch
 from cochef.experiments.engines import WritersOf
 from cochef.experiments.jobs import TRAINING, Job, JobStore
-from cochef.experiments.ray_worker import JobOutcome, JobRequest, Message, MessageKind, OutcomeKind
+from cochef.experiments.ray_worker import (
+    PROGRESS_SECONDS,
+    JobOutcome,
+    JobRequest,
+    Message,
+    MessageKind,
+    OutcomeKind,
+)
 from cochef.experiments.shared_store import SharedStore
 from cochef.learning.writers import Log, MetricsWriter
 from cochef.runtime import cores
@@ -61,6 +68,8 @@ class RayEngine:
     """A directory that all nodes share, or a URL of object storage; a default is in the out."""
     resources: JobResources = field(default_factory=JobResources)
     lease: float = LEASE
+    progress_seconds: float = PROGRESS_SECONDS
+    """Between two copies of an unfinished training in the store."""
     scratch: Path | None = None
 
     def run(self, jobs: Sequence[Job], store: JobStore, writers_of: WritersOf, log: Log) -> None:
@@ -150,6 +159,7 @@ class _Driver:
             cpus=engine.resources.cpus,
             lease=engine.lease,
             scratch=engine.scratch,
+            progress_seconds=engine.progress_seconds,
             stale=stale,
         )
         reference = ray_cluster.submit(request, self.inbox, engine.resources.options(job))

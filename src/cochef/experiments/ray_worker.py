@@ -57,6 +57,7 @@ class JobRequest:
     lease: float
     scratch: Path | None
     """Where nodes work; a temporary directory if not given."""
+    progress_seconds: float = PROGRESS_SECONDS
     stale: bytes | None = None
     """The content of somebody's claim that has not changed for the time of a lease."""
 
@@ -114,7 +115,7 @@ def _perform_claimed(request: JobRequest, claim: JobClaim, root: Path, send: Sen
 
     writers: Sequence[MetricsWriter] = (
         MessageWriter(job.name, send),
-        Safekeeping(claim, directory),
+        Safekeeping(claim, directory, request.progress_seconds),
     )
     local.perform(job, writers, log, request.home)
     claim.check()
@@ -159,10 +160,11 @@ class Safekeeping:
     It is called between iterations, when no file of the run is being written.
     """
 
-    def __init__(self, claim: JobClaim, directory: Path) -> None:
-        """Nothing is copied yet."""
+    def __init__(self, claim: JobClaim, directory: Path, seconds: float) -> None:
+        """Nothing is copied yet; `seconds` lie between two copies."""
         self._claim = claim
         self._directory = directory
+        self._seconds = seconds
         self._copied = time.monotonic()
 
     def begin(self, run_config: Mapping[str, Any]) -> None:
@@ -172,7 +174,7 @@ class Safekeeping:
     def write(self, line: MetricsLine) -> None:
         """Copy, if it is time."""
         self._claim.check()
-        if time.monotonic() - self._copied >= PROGRESS_SECONDS:
+        if time.monotonic() - self._copied >= self._seconds:
             claim = self._claim
             claim.store.save_progress(claim.name, claim.number, self._directory)
             self._copied = time.monotonic()

@@ -81,7 +81,7 @@ class SharedStore:
         if not self.is_complete(name):
             self.write(self.path(name, COMPLETE), _list_bytes(found))
         # Only a finished job's list is read from now on.
-        with suppress(FileNotFoundError), self._access("written"):
+        with suppress(FileNotFoundError), self._access("cleared"):
             self.files.rm(self.path(name, "progress"), recursive=True)
 
     def fetch(self, name: str, directory: Path) -> None:
@@ -99,7 +99,7 @@ class SharedStore:
         kept = {COMPLETE, *found.values()}
         for file_name in self.names(name, area):
             if file_name not in kept:
-                with self._access("written"):
+                with suppress(FileNotFoundError), self._access("cleared"):
                     self.files.rm_file(self.path(name, area, file_name))
 
     def resume(self, name: str, directory: Path) -> bool:
@@ -223,12 +223,15 @@ class SharedStore:
 
     @contextmanager
     def _access(self, verb: str) -> Iterator[None]:
-        """Name the store in an error; what is there or missing is not one."""
+        """Name the store in an error; a file that is there or missing is not one."""
         try:
             yield
-        except (FileNotFoundError, FileExistsError, InputError):
+        except (FileExistsError, InputError):
             raise
         except Exception as error:  # every kind of storage has errors of its own
+            # Where nothing can be written there is no bucket, or no directory.
+            if isinstance(error, FileNotFoundError) and verb != "written":
+                raise
             reason = getattr(error, "strerror", None) or error
             raise InputError(
                 f"{self.url}: the store cannot be {verb} ({type(error).__name__}: {reason}); "
