@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -41,6 +42,17 @@ def wait_until(found, process, what, seconds=RUN_SECONDS):
         time.sleep(0.05)
     process.kill()
     pytest.fail(f"not {what} after {seconds:.0f} seconds; it printed {output(process)}")
+
+
+def first_line(process, seconds=RUN_SECONDS):
+    """The first line that a process prints; it is killed then, or after some time."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    line = process.stdout.readline()
+    timer.cancel()
+    process.kill()
+    output(process)
+    return line
 
 
 def driver(settings, **changes):

@@ -13,7 +13,7 @@ from cochef.experiments.shared_store import SharedStore
 from cochef.learning.runs import CHECKPOINTS
 from cochef.learning.writers import METRICS, read_metrics
 from tests.cluster.conftest import REPOSITORY
-from tests.cluster.processes import driver, finish, output, smoke
+from tests.cluster.processes import driver, finish, first_line, output, smoke
 from tests.cluster.writing import diamond
 from tests.learning.small_runs import bits
 from tests.narrow_layout import NARROW
@@ -98,6 +98,11 @@ def test_a_node_with_other_code_is_refused(new_cluster, environment, settings, t
     last, _ = finish(settings, address=cluster.address)
     assert re.search(rf"node \S+ has cochef 9\.9 \(code .*{own}", last), last
     assert not Path(settings["notes"]).exists()
+
+
+def test_a_driver_says_that_no_node_is_large_enough_for_a_job(settings):
+    line = first_line(driver(settings, cpus=99))
+    assert line.startswith("WARNING: no node has 99 cores and 0.1 GiB of memory, as a job needs")
 
 
 def test_a_driver_without_the_token_is_refused(settings, monkeypatch):

@@ -16,6 +16,7 @@ from cochef.learning.writers import Log
 AUTH_MODE = "RAY_AUTH_MODE"
 LOOPBACK = "127.0.0.1"
 CHECK_SECONDS = 120.0  # for a node to answer
+INBOX_SECONDS = 30.0  # for messages of nodes, which are only for the display
 
 
 @contextmanager
@@ -162,6 +163,17 @@ def _job_task() -> Any:  # noqa: ANN401
     return ray.remote(do_job)
 
 
+def has_room(options: Mapping[str, Any]) -> bool:
+    """Whether some node is large enough for a task with these options, if it is free."""
+    ray = _ray()
+    needs = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
+    return any(
+        node["Alive"]
+        and all(node["Resources"].get(name, 0) >= options[option] for name, option in needs.items())
+        for node in ray.nodes()
+    )
+
+
 def submit(request: JobRequest, inbox: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Give a job to the cluster; returns Ray's reference to its outcome."""
     ray = _ray()
@@ -239,8 +251,8 @@ def new_inbox() -> Any:  # noqa: ANN401
 def messages(inbox: Any) -> list[Message]:  # noqa: ANN401
     """What nodes have told since the last time."""
     ray = _ray()
-    with suppress(ray.exceptions.RayActorError):
-        return ray.get(inbox.take.remote())
+    with suppress(ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError):
+        return ray.get(inbox.take.remote(), timeout=INBOX_SECONDS)
     return []
 
 

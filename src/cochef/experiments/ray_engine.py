@@ -84,6 +84,7 @@ class RayEngine:
             # The jobs on other nodes have to be told.
             with interrupts.as_exception(), ray_cluster.connected(self.address, log):
                 driver.inbox = ray_cluster.new_inbox()
+                driver.warn_of_small_nodes(left)
                 try:
                     driver.work(left)
                 finally:
@@ -121,6 +122,18 @@ class _Driver:
             elif not done:
                 left.append(job)
         return left
+
+    def warn_of_small_nodes(self, left: Sequence[Job]) -> None:
+        """Say so if no node is large enough for a job: it waits until one joins the cluster."""
+        resources = self.engine.resources
+        for job in left:
+            if not ray_cluster.has_room(resources.options(job)):
+                gpus = f", {resources.gpus:g} GPUs" if resources.gpus else ""
+                self.log(
+                    f"WARNING: no node has {resources.cpus} cores{gpus} and {resources.memory:g} "
+                    f"GiB of memory, as a job needs; waiting for one (--job-cpus, --job-memory)"
+                )
+                return
 
     def work(self, left: Sequence[Job]) -> None:
         """Do the jobs."""
