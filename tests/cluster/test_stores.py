@@ -145,18 +145,19 @@ def test_storage_that_keeps_less_than_it_was_given_is_an_error(result, tmp_path)
     assert not store.is_complete(NAME)
 
 
-def test_read_only_storage_is_an_error(result, tmp_path):
-    class ReadOnly(fsspec.get_filesystem_class("memory")):
-        protocol = "readonly"
+@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError])
+def test_storage_that_is_read_only_or_not_there_is_an_error(result, tmp_path, error):
+    class NotWritten(fsspec.get_filesystem_class("memory")):
+        protocol = "notwritten"
 
         def pipe_file(self, path, value, mode="overwrite", **kwargs):
-            raise PermissionError(13, "Permission denied", path)
+            raise error(path)
 
-    fsspec.register_implementation("readonly", ReadOnly, clobber=True)
-    store = SharedStore(f"readonly://{tmp_path.name}")
-    with pytest.raises(InputError, match=r"cannot be written \(PermissionError"):
+    fsspec.register_implementation("notwritten", NotWritten, clobber=True)
+    store = SharedStore(f"notwritten://{tmp_path.name}")
+    with pytest.raises(InputError, match=rf"cannot be written \({error.__name__}"):
         store.publish(NAME, result)
-    with pytest.raises(InputError, match=r"cannot be written \(PermissionError"):
+    with pytest.raises(InputError, match=rf"cannot be written \({error.__name__}"):
         acquire(store, NAME, "me")
 
 
