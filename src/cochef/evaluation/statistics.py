@@ -6,7 +6,7 @@ training: there, the unit is a training seed (an agent, or a whole population wi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -76,7 +76,7 @@ class Difference:
     """How far one method's mean is above another's, with training seeds as the unit."""
 
     mean: float
-    low: float | None  # its 95% interval, by bootstrap of the seeds; None with one seed
+    low: float | None  # its 95% interval, that of the t test; None with one seed
     high: float | None
     t_p: float | None  # of the t test, paired or Welch's; None without spread
     permutation_p: float | None  # by exchanging the methods' seeds
@@ -91,8 +91,8 @@ def difference(
     """Compare the means of two methods, each given by training seed.
 
     Paired means seed by seed, if both have the same seeds: what follows from a seed, such as a
-    population that both share, is then the same for both. The interval is Hesterberg's expanded
-    percentile bootstrap, which allows for few seeds.
+    population that both share, is then the same for both. The interval belongs to the t test: a
+    bootstrap of three seeds would only know the smallest and the largest of them.
     """
     paired = paired and set(first) == set(second)
     own = np.array([first[seed] for seed in sorted(first)], float)
@@ -101,12 +101,12 @@ def difference(
     if min(len(own), len(other)) < 2:
         return Difference(mean, None, None, None, None, paired, len(own), len(other))
     groups = [own - other] if paired else [own, -other]
-    low, high = _mean_interval(groups)
+    test = _t_test(groups)
     return Difference(
         mean=mean,
-        low=low,
-        high=high,
-        t_p=_t_test(groups),
+        low=test.low,
+        high=test.high,
+        t_p=test.p_value,
         permutation_p=_permutation_test(own, other, paired=paired),
         paired=paired,
         seeds=len(own),
@@ -114,31 +114,26 @@ def difference(
     )
 
 
-def _mean_interval(groups: Sequence[np.ndarray]) -> tuple[float, float]:
-    """The interval of the sum of the groups' means, each resampled on its own."""
-    generator = np.random.default_rng(0)
-    estimates = np.zeros(_RESAMPLES)
-    for group in groups:
-        drawn = generator.integers(len(group), size=(_RESAMPLES, len(group)))
-        estimates += group[drawn].mean(axis=1)
-    fewest = min(len(group) for group in groups)
-    # A resample varies less than the seeds do: by n - 1 instead of n, and as if normal.
-    quantile = stats.t.ppf((1 - _LEVEL) / 2, fewest - 1) * np.sqrt(fewest / (fewest - 1))
-    tail = float(stats.norm.cdf(quantile))
-    low, high = np.quantile(estimates, [tail, 1 - tail])
-    return float(low), float(high)
+class _TTest(NamedTuple):
+    """A two-sided t test, and the interval that belongs to it."""
+
+    low: float
+    high: float
+    p_value: float | None  # None without any spread
 
 
-def _t_test(groups: Sequence[np.ndarray]) -> float | None:
-    """The two-sided p-value of the sum of the groups' means being 0; None without any spread."""
+def _t_test(groups: Sequence[np.ndarray]) -> _TTest:
+    """Whether the sum of the groups' means is 0."""
     if not any(np.ptp(group) > 0 for group in groups):
-        return 1.0 if sum(group.mean() for group in groups) == 0 else None
+        mean = float(sum(group.mean() for group in groups))
+        return _TTest(mean, mean, 1.0 if mean == 0 else None)
     if len(groups) == 1:
         found: Any = stats.ttest_1samp(groups[0], 0.0)
     else:
         own, negated = groups
         found = stats.ttest_ind(own, -negated, equal_var=False)
-    return float(found.pvalue)
+    interval = found.confidence_interval(_LEVEL)
+    return _TTest(float(interval.low), float(interval.high), float(found.pvalue))
 
 
 def _permutation_test(own: np.ndarray, other: np.ndarray, *, paired: bool) -> float:

@@ -32,6 +32,7 @@ _LATEX = {
     "±": r"$\pm$",
     "<": "$<$",
     ">": "$>$",
+    "†": r"$\dagger$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -90,6 +91,12 @@ class ResultTable:
             )
         lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
         return "\n".join(lines) + "\n"
+
+    def csv(self) -> bytes:
+        """The cells as they are shown, for a spreadsheet."""
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows((self.header, *self.rows))
+        return text.getvalue().encode()
 
     def bold_in(self, row: int) -> list[bool]:
         """Which cells of a row are bold."""
@@ -255,9 +262,9 @@ def differences_note(comparisons: Sequence[Comparison]) -> str:
     paired = all(one.difference.paired for one in comparisons)
     test = "a paired t test" if paired else "Welch's t test"
     return (
-        "Training seeds are the unit. Interval: bootstrap of the seeds (expanded percentiles). "
-        f"p: {test}, by Holm's method over the partners; permuted: exact where seeds are few, "
-        "uncorrected. Bold has p below 0.05."
+        "Training seeds are the unit. "
+        f"Interval: that of the test. p: {test}, by Holm's method over the partners; "
+        "permuted: exact where seeds are few, uncorrected. Bold has p below 0.05."
     )
 
 

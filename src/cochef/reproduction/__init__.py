@@ -9,6 +9,7 @@ from cochef.reproduction import (
     kitchens,
     people,
     people_covered,
+    proximity,
     theory,
 )
 from cochef.reproduction.declared import Experiment
@@ -37,6 +38,7 @@ _IN_ORDER = (
     comparison.CROSS,
     ablations.CONSTANT_SHAPING,
     people_covered.COVERAGE,
+    proximity.PROXIMITY,
     theory.THEOREM,
     theory.EXPLOITABILITY,
 )

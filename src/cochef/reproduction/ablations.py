@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from cochef.evaluation.statistics import Difference
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS, Overrides
@@ -99,7 +100,7 @@ def _with_human_models(
 
 def _lead(
     entries: Sequence[Entry], layout: str, one: Condition, other: Condition
-) -> claims.PopulationLead | None:
+) -> Difference | None:
     """How far a condition is ahead of another in a layout, over models and seats."""
     means = []
     for condition in (one, other):
@@ -126,9 +127,10 @@ def show_pools(stored: Stored) -> Page:
     found = []
     for layout in stored.among(ONION_LAYOUTS):
         lead = _lead(entries, layout, full, no_filter)
-        found.append(claims.ahead(f"the filter helps in {layout}", lead))
+        found.append(claims.ahead(claims.POOL, f"with the filter, in {layout}", lead))
         lead = _lead(entries, layout, full, no_mep)
-        found.append(claims.ahead(f"MEP's policies and the filter help in {layout}", lead))
+        text = f"with MEP's policies and the filter, in {layout}"
+        found.append(claims.ahead(claims.POOL, text, lead))
     page.claim(found)
     return page
 
@@ -170,6 +172,7 @@ def show_curves(stored: Stored) -> Page:
     most, least = numbers[-1], numbers[0]
     page.claim(
         claims.ahead(
+            claims.LARGE_BATCHES,
             f"{most} kitchens end higher than {least} in {layout}",
             claims.lead(finals[layout, most], finals[layout, least]),
         )
@@ -189,7 +192,8 @@ def show_sampling(stored: Stored) -> Page:
     uniform, prioritised = SAMPLINGS
     page.claim(
         claims.not_below(
-            f"prioritised sampling does not help in {layout}",
+            claims.SAMPLING,
+            f"uniform sampling is not below it in {layout}",
             _lead(entries, layout, uniform, prioritised),
         )
         for layout in stored.among(ONION_LAYOUTS)
@@ -205,7 +209,8 @@ def show_pool_sizes(stored: Stored) -> Page:
     pairs = zip(POOL_SIZES[::2], POOL_SIZES[1::2], strict=True)
     page.claim(
         claims.not_below(
-            f"twice the pool gives {one.method} little in {layout}",
+            claims.POOL_SIZE,
+            f"{one.method} is not below {one.method} with twice the pool in {layout}",
             _lead(entries, layout, one, double),
         )
         for one, double in pairs
@@ -244,8 +249,9 @@ def show_differences(stored: Stored) -> Page:
             cells.append("not run" if score is None else score.text(2))
             cells.append(number_text((published[layout][kind], None), 2))
         rows.append((layout, *cells))
-        text = f"scripts are less like any other policy than biased ones are in {layout}"
-        found.append(claims.ahead(text, claims.lead(means["scripted"], means["biased"])))
+        text = f"their event difference is larger than that of biased policies in {layout}"
+        lead = claims.lead(means["scripted"], means["biased"])
+        found.append(claims.ahead(claims.UNLIKE, text, lead))
     header = ("layout", "biased", "biased, paper", "scripted", "scripted, paper")
     title = "Mean event difference to the most similar policy"
     page.table("event-difference", ResultTable(title, header, tuple(rows)))

@@ -4,64 +4,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
+from cochef.evaluation.statistics import Difference, difference
 from cochef.reproduction.scores import Score
 
-LEVEL = 0.95
-_MARGIN = 5.0  # of the paper's tables: means this close count as comparable
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper claims, whether it is so here, and by which statistic."""
-
-    text: str
-    verdict: str
-    statistic: str
-
+MARGIN = 5.0  # of the paper's tables: means this close count as comparable
 
 AGREES = "holds"
 DISAGREES = "does not hold"
 OPEN = "open"
 
+SCRIPTED = "HSP is ahead of every baseline with scripted partners"
+HUMAN_MODELS = "HSP is not below the baselines with human models"
+POOL = "MEP's policies and the filter help"
+LARGE_BATCHES = "more parallel environments help"
+UNLIKE = "scripted policies are unlike those of the pool"
+SAMPLING = "prioritised sampling does not help MEP"
+POOL_SIZE = "larger pools do not help the baselines"
+
 
 @dataclass(frozen=True)
-class PopulationLead:
-    """How far one is ahead of another: the mean over populations, and what is known of it."""
+class Claim:
+    """One case of what the paper claims, whether it is so here, and by which statistic."""
 
-    mean: float
-    populations: int
-    low: float | None = None
-    high: float | None = None
-    p_value: float | None = None
-
-    @property
-    def text(self) -> str:
-        """The lead with its interval and test."""
-        if self.low is None or self.high is None or self.p_value is None:
-            several = "s that do not differ" if self.populations > 1 else ""
-            return f"{self.mean:+.2f}, {self.populations} population{several}: no test"
-        return (
-            f"{self.mean:+.2f}, 95% interval {self.low:+.2f} to {self.high:+.2f}, "
-            f"p = {self.p_value:.3f}, {self.populations} populations"
-        )
+    topic: str
+    """The claim of the paper."""
+    text: str
+    """The case: where, and compared with whom."""
+    verdict: str
+    statistic: str
 
 
-def lead(ahead: Mapping[int, float], other: Mapping[int, float]) -> PopulationLead | None:
+def lead(ahead: Mapping[int, float], other: Mapping[int, float]) -> Difference | None:
     """The lead over populations that both have, paired by their seed; None if there are none."""
     seeds = sorted(set(ahead) & set(other))
     if not seeds:
         return None
-    differences = np.array([ahead[seed] - other[seed] for seed in seeds])
-    mean = float(differences.mean())
-    if len(seeds) < 2 or np.ptp(differences) == 0:
-        return PopulationLead(mean, len(seeds))
-    freedom = len(seeds) - 1
-    error = float(differences.std(ddof=1)) / len(seeds) ** 0.5
-    width = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
-    p_value = 2 * float(stats.t.sf(abs(mean) / error, freedom))
-    return PopulationLead(mean, len(seeds), mean - width, mean + width, p_value)
+    return difference({seed: ahead[seed] for seed in seeds}, {seed: other[seed] for seed in seeds})
 
 
 def averaged(scores: Sequence[Score | None]) -> dict[int, float]:
@@ -73,21 +52,31 @@ def averaged(scores: Sequence[Score | None]) -> dict[int, float]:
     return {seed: float(np.mean([one[seed] for one in found])) for seed in sorted(seeds)}
 
 
-def ahead(text: str, found: PopulationLead | None) -> Claim:
+def ahead(topic: str, text: str, found: Difference | None) -> Claim:
     """The claim that something is ahead: it holds if the interval is above 0."""
-    if found is None:
-        return Claim(text, OPEN, "not run")
-    if found.low is None or found.high is None:
-        return Claim(text, OPEN, found.text)
-    verdict = AGREES if found.low > 0 else DISAGREES if found.high < 0 else OPEN
-    return Claim(text, verdict, found.text)
+    return _judged(topic, text, found, 0.0)
 
 
-def not_below(text: str, found: PopulationLead | None, margin: float = _MARGIN) -> Claim:
+def not_below(topic: str, text: str, found: Difference | None, margin: float = MARGIN) -> Claim:
     """The claim that something is not below another by more than a margin."""
+    return _judged(topic, text, found, margin)
+
+
+def _judged(topic: str, text: str, found: Difference | None, margin: float) -> Claim:
     if found is None:
-        return Claim(text, OPEN, "not run")
-    if found.low is None or found.high is None:
-        return Claim(text, OPEN, found.text)
+        return Claim(topic, text, OPEN, "not run")
+    if found.low is None or found.high is None or found.t_p is None:
+        return Claim(topic, text, OPEN, _without_test(found))
     verdict = AGREES if found.low > -margin else DISAGREES if found.high < -margin else OPEN
-    return Claim(text, verdict, f"{found.text} (margin {margin:g})")
+    statistic = (
+        f"{found.mean:+.2f}, 95% interval {found.low:+.2f} to {found.high:+.2f}, "
+        f"p = {found.t_p:.3f}, {found.seeds} populations"
+    )
+    return Claim(topic, text, verdict, f"{statistic} (margin {margin:g})" if margin else statistic)
+
+
+def _without_test(found: Difference) -> str:
+    """What is seen where nothing can be tested; it decides nothing."""
+    if found.seeds == 1:
+        return f"one population: {found.mean:+.2f}, no test"
+    return f"{found.seeds} populations that do not differ: {found.mean:+.2f}, no test"

@@ -119,8 +119,8 @@ def _human_model_claims(stored: Stored, entries: Sequence[Entry]) -> Iterator[cl
                 )
                 for name in (own, other)
             ]
-            text = f"{own} is not below {other} with human models in {layout}"
-            yield claims.not_below(text, claims.lead(*found))
+            text = f"not below {other} in {layout}"
+            yield claims.not_below(claims.HUMAN_MODELS, text, claims.lead(*found))
 
 
 def script_entries(stored: Stored) -> list[Entry]:
@@ -168,8 +168,8 @@ def _script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:
     for other in _baselines(entries):
         for layout in (None, *layouts):
             where = "over all layouts" if layout is None else f"in {layout}"
-            text = f"{own} is ahead of {other} with scripted partners {where}"
-            yield claims.ahead(text, claims.lead(means(own, layout), means(other, layout)))
+            found = claims.lead(means(own, layout), means(other, layout))
+            yield claims.ahead(claims.SCRIPTED, f"ahead of {other} {where}", found)
 
 
 def show_scripts_by_seat(stored: Stored) -> Page:

@@ -1,24 +1,19 @@
 """A page about an experiment: text, tables, figures and claims, and the files beside it."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from cochef.evaluation import plots
+from cochef.evaluation import plots, tables
 from cochef.evaluation.report import Block, Heading, Paragraph, Picture, Report
 from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
-from cochef.reproduction.claims import Claim
+from cochef.reproduction.claims import MARGIN, Claim
 from cochef.reproduction.scores import Entry, tidy
 
 _CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
-_LATEX = str.maketrans(
-    {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "†": r"\dag"}
-)
 
 
 @dataclass
@@ -41,8 +36,8 @@ class Page:
     def table(self, name: str, table: ResultTable, tidy_rows: bytes | None = None) -> None:
         """Add a table, also as CSV and LaTeX; the CSV may have more than is shown."""
         self.blocks.append(table)
-        self.files[f"{name}.csv"] = tidy_rows or as_csv(table.header, table.rows)
-        self.files[f"{name}.tex"] = latex(table).encode()
+        self.files[f"{name}.csv"] = tidy_rows or table.csv()
+        self.files[f"{name}.tex"] = table.latex().encode()
 
     def figure(self, name: str, figure: Figure, caption: str) -> None:
         """Add a figure, as PNG and SVG."""
@@ -59,9 +54,7 @@ class Page:
         found = list(claims)
         self.claims += found
         if found:
-            header = ("claim", "here", "difference over populations, not corrected for many claims")
-            rows = [(claim.text, claim.verdict, claim.statistic) for claim in found]
-            self.table("claims", ResultTable("Claims", header, tuple(rows)))
+            self.table("claims", claim_table(found))
 
     def write(self, title: str, directory: Path) -> None:
         """Write the page and all its files."""
@@ -72,6 +65,18 @@ class Page:
             # Saving closes a figure, which does not keep it from being saved again.
             plots.save(figure, directory / f"{name}.png")
             plots.save(figure, directory / f"{name}.svg")
+
+
+def claim_table(found: Iterable[Claim]) -> ResultTable:
+    """Claims with their statistics."""
+    header = ("the paper's claim", "case", "here", "difference over populations")
+    rows = [(claim.topic, claim.text, claim.verdict, claim.statistic) for claim in found]
+    note = (
+        "A claim holds if the 95% interval of a paired t test over populations is above 0 (for "
+        f"'not below': above -{MARGIN:g}), does not hold if it is below, and is open otherwise. "
+        "Tests are not corrected for many claims."
+    )
+    return ResultTable("Claims", header, tuple(rows), note=note)
 
 
 def grid(
@@ -108,36 +113,4 @@ def add_grid(
     header: tuple[str, ...],
 ) -> None:
     """Add entries as a table, and as a file with every number in a column of its own."""
-    page.table(name, grid(title, entries, row_of, header), as_csv(*tidy(entries)))
-
-
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A table as CSV."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def latex(table: ResultTable) -> str:
-    """A table for LaTeX with the package booktabs."""
-    lines = [r"\begin{tabular}{" + "l" * len(table.header) + "}", r"\toprule"]
-    lines += [_latex_row(table.header), r"\midrule"]
-    for number, row in enumerate(table.rows):
-        cells = []
-        for column, cell in enumerate(row):
-            text = cell.translate(_LATEX)
-            cells.append(rf"\textbf{{{text}}}" if (number, column) in table.bold else text)
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return f"% {table.title}\n" + "\n".join(lines) + "\n"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
-
-
-def without_bold(table: ResultTable) -> ResultTable:
-    """The table with nothing marked."""
-    return replace(table, bold=frozenset())
+    page.table(name, grid(title, entries, row_of, header), tables.as_csv(tidy(entries)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cochef.errors import InputError
+from cochef.evaluation import tables
 from cochef.evaluation.report import MARKDOWN
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import JobStore
@@ -14,7 +15,7 @@ from cochef.reproduction import comparison, plan, stored
 from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, Claim
 from cochef.reproduction.declared import Experiment, Stored
 from cochef.reproduction.kitchens import no_goals
-from cochef.reproduction.page import Page, as_csv, grid
+from cochef.reproduction.page import Page, grid
 from cochef.reproduction.plan import Plan, Scope
 from cochef.reproduction.stored import Results, StoredResult
 
@@ -69,8 +70,7 @@ def write(found: Stored, experiments: Sequence[Experiment], directory: Path) -> 
     write_whole(directory / INDEX, _index(found, shown).encode())
     state = [stored.as_row(result) for result in found.results.wanted]
     if state:
-        rows = [tuple(row.values()) for row in state]
-        write_whole(directory / "state.csv", as_csv(tuple(state[0]), rows))
+        write_whole(directory / "state.csv", tables.as_csv(state))
     return [directory / INDEX, *paths]
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -42,6 +42,11 @@ class Score:
     def populations(self) -> int:
         """How many populations there are."""
         return len(self.by_population)
+
+    @property
+    def population_text(self) -> str:
+        """The mean of every population by its seed, unrounded."""
+        return ";".join(f"{seed}:{mean}" for seed, mean in self.by_population.items())
 
     def text(self, digits: int = 1) -> str:
         """The mean, its deviation, and the number of populations; a dagger if not current."""
@@ -122,6 +127,18 @@ class ScoreReader:
         return Score(means, found[0].agents, episodes, current)
 
 
+    def agents(
+        self, condition: str, layout: str, partner: str
+    ) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Population, number and scores of every agent with a partner."""
+        for result in self.results.select("evaluation", condition, layout):
+            columns = _columns(result)
+            own = columns["partner"] == partner
+            for number in np.unique(columns["agent_seed"][own]):
+                scores = columns["score"][own & (columns["agent_seed"] == number)]
+                yield result.seed, int(number), scores
+
+
 @cache
 def _columns(result: StoredResult) -> dict[str, np.ndarray]:
     header, *rows = csv.reader(io.StringIO(result.read("episodes.csv").decode(), newline=""))
@@ -132,27 +149,29 @@ def _columns(result: StoredResult) -> dict[str, np.ndarray]:
     }
 
 
-def tidy(entries: Sequence[Entry]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Header and rows for a file: every number in a column of its own, unrounded."""
-    header = (
-        *("layout", "partner", "seat", "condition", "mean", "deviation", "populations"),
-        *("agents", "episodes", "by_population", "is_current"),
-        *("paper_mean", "paper_deviation", "difference"),
-    )
+def tidy(entries: Sequence[Entry]) -> list[dict[str, object]]:
+    """Rows for a file: every number in a column of its own, unrounded; empty if not there."""
     rows = []
     for entry in entries:
         score = entry.score
-        numbers: tuple[object, ...] = ("",) * 7
-        if score is not None:
-            by_population = ";".join(f"{seed}:{mean}" for seed, mean in score.by_population.items())
-            numbers = (
-                *(score.mean, "" if score.deviation is None else score.deviation),
-                *(score.populations, score.agents, score.episodes, by_population),
-                score.is_current,
-            )
-        published = entry.published or ("", "")
-        difference = "" if entry.difference is None else entry.difference
-        seat = "" if entry.seat is None else entry.seat
-        place = (entry.layout, entry.partner, seat, entry.condition)
-        rows.append((*place, *numbers, *published, difference))
-    return header, rows
+        published = entry.published or (None, None)
+        by_population = "" if score is None else score.population_text
+        rows.append(
+            {
+                "layout": entry.layout,
+                "partner": entry.partner,
+                "seat": entry.seat,
+                "condition": entry.condition,
+                "mean": None if score is None else score.mean,
+                "deviation": None if score is None else score.deviation,
+                "populations": None if score is None else score.populations,
+                "agents": None if score is None else score.agents,
+                "episodes": None if score is None else score.episodes,
+                "by_population": by_population,
+                "is_current": None if score is None else score.is_current,
+                "paper_mean": published[0],
+                "paper_deviation": published[1],
+                "difference": entry.difference,
+            }
+        )
+    return rows

@@ -33,6 +33,7 @@ MAX_BYTES = 64 * 1024**2
 
 FILES: Mapping[str, tuple[str, ...]] = {
     "evaluation": ("episodes.csv", "manifest.json"),
+    "bound": ("bound.json",),
     "coverage": ("coverage.json",),
     "crossplay": ("crossplay.json",),
     "curve": ("curve.json",),

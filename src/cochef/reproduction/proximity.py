@@ -1,0 +1,166 @@
+"""Beyond the paper: how near agents come to the best response to every evaluation partner."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from cochef import methods
+from cochef.evaluation import crossplay
+from cochef.evaluation.tables import ResultTable
+from cochef.experiments import best_responses
+from cochef.experiments.best_responses import ReturnBound, TrainBestResponse
+from cochef.experiments.jobs import Job
+from cochef.experiments.presets import PRESETS
+from cochef.kitchen.layout import Layout
+from cochef.learning import reward_config
+from cochef.reproduction import comparison
+from cochef.reproduction.declared import Condition, Experiment, Goal, Setting, Stored
+from cochef.reproduction.page import Page
+from cochef.reproduction.scores import Score
+
+KIND = "bound"
+SEEDS = 2
+SHARE = 0.25  # of the second stage's steps: a single partner is learned sooner than a pool
+_LEVEL = 0.05  # of all checks in a layout together
+
+
+def partners(layout: Layout, preset: str) -> list[str]:
+    """The partners of a layout with a bound; presets for tests have a script and a human model."""
+    every = crossplay.unseen_partners(layout)
+    if PRESETS[preset].scale != "tiny":
+        return every
+    return list(dict.fromkeys([every[0], every[-1]]))
+
+
+def bounds(setting: Setting) -> Iterator[Goal]:
+    """Best responses to all partners, and the evaluations of all methods with them."""
+    preset = PRESETS[setting.preset]
+    second_stage = preset.second_stage.training
+    parents = setting.jobs(Condition("sp"))["agents"]  # its population has the task reward
+    for partner in partners(setting.layout, setting.preset):
+        train = TrainBestResponse(
+            layout=setting.layout,
+            partner=partner,
+            rewards=reward_config.shipped(setting.layout),
+            training=second_stage.lasting(round(SHARE * second_stage.total_steps)),
+            seeds=SEEDS,
+            episodes=max(2, preset.episodes),
+            seed=setting.seed,
+        )
+        label = f"{partner.replace(':', '-')}-{setting.layout.name}"
+        yield Goal(partner, Job(train, label, {"parents": parents}))
+    yield from comparison.evaluations(setting)
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """Whether an agent is better with a partner than the best response to it."""
+
+    method: str
+    partner: str
+    population: int
+    agent: int
+    lead: float
+    error: float
+    """The standard error of the lead, over episodes."""
+
+    def is_beyond(self, checks: int) -> bool:
+        """Whether it is better by more than noise, with so many checks together."""
+        limit = float(stats.norm.ppf(1 - _LEVEL / checks))
+        return self.lead > limit * self.error
+
+
+def show(stored: Stored) -> Page:
+    """A table of proximities for each layout, and who beats a bound."""
+    page = Page()
+    page.say(
+        "Best-response proximity: the mean task return of an episode with a partner, divided by "
+        "that of a best response, which was trained with this partner alone. Best responses are "
+        "never agents of a comparison: they begin as self-play policies, have the network of "
+        f"adaptive agents and {SHARE:.0%} of their steps, and the better of {SEEDS} training seeds "
+        "in training is measured in new episodes. A best response that training missed makes a "
+        "proximity above 1 possible; who beats a bound by more than noise is named below a table."
+    )
+    for layout in stored.layouts:
+        found = _bounds(stored, layout)
+        if not found:
+            page.say(f"{layout}: not run.")
+            continue
+        page.table(f"proximity-{layout}", _table(stored, layout, found))
+        page.say(_verdict(list(_checks(stored, layout, found))))
+    return page
+
+
+def _bounds(stored: Stored, layout: str) -> list[ReturnBound]:
+    """The bounds of all partners in a layout, each of one training."""
+    kept = {one.condition: one for one in stored.results.wanted if one.kind == KIND}
+    found = []
+    for partner in kept:
+        for result in stored.results.select(KIND, partner, layout)[:1]:
+            found.append(best_responses.parse(result.json(best_responses.RESULT)))
+    return found
+
+
+def _table(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> ResultTable:
+    rows = []
+    for bound in found:
+        cells = []
+        for method in methods.names():
+            score = stored.scores.score(method, layout, bound.partner)
+            cells.append("not run" if score is None else _proximity(score, bound))
+        rows.append((bound.partner, f"{bound.mean:.1f} ({bound.episodes})", *cells))
+    header = ("partner", "best response (episodes)", *methods.names())
+    return ResultTable(f"{layout}: return as a share of the best response's", header, tuple(rows))
+
+
+def _proximity(score: Score, bound: ReturnBound) -> str:
+    if bound.mean <= 0:
+        return "-"
+    means = {seed: mean / bound.mean for seed, mean in score.by_population.items()}
+    return Score(means, score.agents, score.episodes, score.is_current).text(2)
+
+
+def _checks(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> Iterator[BoundCheck]:
+    """Every agent of every method with every bound."""
+    for bound in found:
+        for method in methods.names():
+            for population, agent, scores in stored.scores.agents(method, layout, bound.partner):
+                own = float(scores.var(ddof=1)) / len(scores) if len(scores) > 1 else 0.0
+                yield BoundCheck(
+                    method,
+                    bound.partner,
+                    population,
+                    agent,
+                    float(scores.mean()) - bound.mean,
+                    float(np.sqrt(own + bound.error**2)),
+                )
+
+
+def _verdict(checks: Sequence[BoundCheck]) -> str:
+    if not checks:
+        return "No agents are evaluated with these partners yet."
+    beyond = [check for check in checks if check.is_beyond(len(checks))]
+    with_whom = f"Of {len(checks)} pairs of an agent and a partner,"
+    if not beyond:
+        return f"{with_whom} none is above its bound by more than noise (p < {_LEVEL} in all)."
+    named = [
+        f"{one.method} {one.population}/{one.agent} with {one.partner} "
+        f"({one.lead:+.1f} ± {one.error:.1f})"
+        for one in beyond
+    ]
+    return (
+        f"{with_whom} {len(beyond)} are above the bound by more than noise (p < {_LEVEL} in all); "
+        f"their best responses were not found: {'; '.join(named)}."
+    )
+
+
+PROXIMITY = Experiment(
+    name="best-response-proximity",
+    title="How near agents come to best responses",
+    paper=(),
+    goals=bounds,
+    show=show,
+    populations=False,
+)
