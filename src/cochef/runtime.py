@@ -12,10 +12,10 @@ from pathlib import Path
 _LEAST_COMPILE_SECONDS = 0.2
 
 
-def cache_directory() -> Path:
-    """Where compiled programs are kept: COCHEF_CACHE, or the user's cache directory."""
+def cache_directory(part: str = "compiled") -> Path:
+    """Where what can be made anew is kept: in COCHEF_CACHE, or in the user's cache directory."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("COCHEF_CACHE") or Path(home) / "cochef") / "compiled"
+    return Path(os.environ.get("COCHEF_CACHE") or Path(home) / "cochef") / part
 
 
 def keep_compiled_programs() -> None:

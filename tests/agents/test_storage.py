@@ -158,7 +158,7 @@ def test_an_agent_plays_in_its_layout_under_another_name_and_for_another_time(pa
         ),
         (
             lambda t: t.update({"biases.2": np.zeros(6, np.float16)}),
-            "not an agent file, or cut short",
+            "array 'biases.2' is float16",
         ),
         (dict.clear, "array 'biases.0' is missing"),
     ],

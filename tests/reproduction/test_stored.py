@@ -128,8 +128,8 @@ def test_the_table_of_a_readme_is_written_between_its_markers(tmp_path):
     pages.write_readme(found, readme)
     text = readme.read_text()
     assert text.startswith("before\n") and text.endswith("after\n")
-    assert "old" not in text
-    assert "paper 277.9 ± 14.3" in text
+    assert "\nold\n" not in text
+    assert "not run (278)" in text
     readme.write_text("no markers")
     with pytest.raises(InputError, match=r"no place for the results"):
         pages.write_readme(found, readme)

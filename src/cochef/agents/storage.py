@@ -30,7 +30,7 @@ _MAX_FLOOR = 150  # cells; all pairs of them are tried as starts, a second at mo
 
 _CARD = "cochef"  # the card's key in the header
 _ENTRIES = ("kind", "layout", "fingerprint", "config", "metadata")
-_TYPES = {"F32": np.float32, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
+_TYPES = {"F32": np.float32, "F16": np.float16, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
 
 
 @dataclass(frozen=True)

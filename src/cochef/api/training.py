@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cochef import runtime
 from cochef.agents import pool as pool_files
+from cochef.agents import shipped_pools
 from cochef.agents.agent import Agent
 from cochef.agents.pool import PoolFiles
 from cochef.api.playing import AgentLike, LayoutLike, load
@@ -115,9 +116,16 @@ def make_pool(
 ) -> PoolFiles:
     """Write a pool of agent files, of everybody in finished runs, and of everybody in pools."""
     place = None if layout is None else to_layout(layout)
-    return pools.make(Path(out), [Path(source) for source in sources], place)
+    return pools.make(Path(out), [_located(source) for source in sources], place)
 
 
 def open_pool(directory: str | Path, layout: LayoutLike | None = None) -> PoolFiles:
-    """The pool in a directory; a layout that does not ship must be given."""
-    return pool_files.read(Path(directory), None if layout is None else to_layout(layout))
+    """The pool in a directory, or one that ships (`hsp:distant_tomato`).
+
+    A layout that does not ship must be given.
+    """
+    return pool_files.read(_located(directory), None if layout is None else to_layout(layout))
+
+
+def _located(source: str | Path) -> Path:
+    return shipped_pools.located(Path(source), runtime.cache_directory("pools"))

@@ -14,7 +14,14 @@ from cochef.cli.train import RESUMES, progress_of
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import claim_directory
-from cochef.runtime import use_all_cores
+from cochef.runtime import cache_directory, use_all_cores
+
+
+def _located(source: Path) -> Path:
+    """The directory of a pool that is given by its path or name."""
+    from cochef.agents import shipped_pools
+
+    return shipped_pools.located(source, cache_directory("pools"))
 
 
 @dataclass
@@ -22,7 +29,8 @@ class ShowPool:
     """Show the policies of a pool: hidden rewards, returns and events, also as a picture."""
 
     directory: tyro.conf.Positional[Path]
-    """The directory of a pool: a `pool-...` job of `cochef run`, or what was merged."""
+    """The directory of a pool: a `pool-...` job of `cochef run`, or what was merged; or the name of
+    a pool that ships, such as hsp:distant_tomato."""
     layout: OwnLayout = None
     picture: Path | None = None
     """Draw everybody's event counts to this file; DIRECTORY/pool.png if not given."""
@@ -35,11 +43,12 @@ class ShowPool:
         from cochef.experiments import pools
         from cochef.kitchen import layouts
 
-        files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
+        directory = _located(self.directory)
+        files = pool.read(directory, layouts.get(self.layout) if self.layout else None)
         rows = pools.describe(files)
         title = f"{files.layout.name}: {len(rows)} policies"
         print_rows(rows, title, as_json=self.json, whole=list(rows[0])[:1])
-        path = self.picture or self.directory / "pool.png"
+        path = self.picture or directory / "pool.png"
         found = pools.pool_events(files)
         title = f"{files.layout.name}, the pool"
         picture = plots.event_space(
@@ -94,7 +103,7 @@ class MakePool:
     out: tyro.conf.Positional[Path]
     """The directory of the new pool."""
     sources: tyro.conf.Positional[tuple[Path, ...]]
-    """Agent files, directories of runs, directories of pools; all for one layout."""
+    """Agent files, directories of runs, directories or names of pools; all for one layout."""
     layout: OwnLayout = None
 
     def run(self) -> int:
@@ -103,7 +112,7 @@ class MakePool:
         from cochef.kitchen import layouts
 
         layout = layouts.get(self.layout) if self.layout else None
-        files = pools.make(self.out, self.sources, layout)
+        files = pools.make(self.out, [_located(source) for source in self.sources], layout)
         print_line(f"{len(files.members)} policies in {self.out}")
         return 0
 
@@ -113,7 +122,7 @@ class TrainWithPool:
     """Train agents that adapt to a pool, also a merged one; an interrupted run resumes."""
 
     directory: tyro.conf.Positional[Path]
-    """The directory of the pool."""
+    """The directory of the pool, or the name of one that ships, such as hsp:distant_tomato."""
     out: Path
     """The directory of the run; the agents are in its `agents`."""
     layout: OwnLayout = None
@@ -144,7 +153,8 @@ class TrainWithPool:
         from cochef.learning import reward_config, runs
         from cochef.learning.further import read_origin
 
-        files = pool.read(self.directory, layouts.get(self.layout) if self.layout else None)
+        directory = _located(self.directory)
+        files = pool.read(directory, layouts.get(self.layout) if self.layout else None)
         rewards = reward_config.shipped(files.layout)
         if self.rewards:
             rewards = reward_config.read(self.rewards)
@@ -153,7 +163,7 @@ class TrainWithPool:
         stage = TrainAgents(files.layout, settings, rewards, self.seed, own=own)
         if self.steps is not None:
             stage = stage.lasting(self.steps)
-        inputs = {"pool": self.directory}
+        inputs = {"pool": directory}
         if self.origin is not None:
             if self.parents:
                 raise InputError("--parents with --from; agents that go on have no parents")

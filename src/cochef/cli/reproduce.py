@@ -83,6 +83,7 @@ class Reproduce:
             self.seeds,
             self.agents,
             self.study,
+            brief=is_trial and not self.layouts,
         )
         store = JobStore(self.out)
         planned = plan.within(scope, self.budget, store)
@@ -102,7 +103,7 @@ class Reproduce:
         if not self.json:
             print_line(f"{done} of {len(planned.goals)} results are in {root}")
         found = pages.open_results(root, planned.scope)
-        written = pages.write(found, planned.scope.experiments, self.pages or self.out / "pages")
+        written = pages.write(found, planned.scope, self.pages or self.out / "pages")
         if not self.json:
             print_line(f"pages: {written[0]}")
         if self.readme is not None:

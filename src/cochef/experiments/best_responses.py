@@ -46,7 +46,7 @@ _WINDOW = 10  # iterations at the end of training by which a seed is chosen
 
 @dataclass(frozen=True)
 class TrainBestResponse:
-    """Train a best response to an evaluation partner; input: `parents`, whose policies it begins as."""
+    """Train a best response to an evaluation partner; input: `parents`, whom it begins as."""
 
     layout: Layout
     partner: str
@@ -179,7 +179,9 @@ class ReturnBound:
     @property
     def error(self) -> float:
         """The standard error of the mean, over episodes."""
-        variances = [self.scores[seat].var(ddof=1) / len(self.scores[seat]) for seat in range(SEATS)]
+        variances = [
+            self.scores[seat].var(ddof=1) / len(self.scores[seat]) for seat in range(SEATS)
+        ]
         return float(np.sqrt(sum(variances))) / SEATS
 
     @property

@@ -1,15 +1,17 @@
-"""Choosing the agents that ship with the package: the best in training, by method and layout."""
+"""What ships with the package: the best agent in training of each method and layout, and pools."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from cochef.agents import shipped, storage
+from cochef.agents import pool, shipped, shipped_pools, storage
 from cochef.errors import InputError
 from cochef.evaluation import records
 from cochef.experiments import pipeline
-from cochef.experiments.jobs import DONE, JobStore
+from cochef.experiments.jobs import Job, JobStore
 from cochef.experiments.presets import Overrides
 from cochef.experiments.results import LAST
 from cochef.experiments.stages import agent_path
@@ -27,14 +29,10 @@ def ship(
     """
     if not layouts.ships(layout):
         raise InputError(f"{layout.name} does not ship; its agents cannot either")
-    job = pipeline.report_job(layout, (method,), preset, seed, overrides)
-    inputs = JobStore(root).inputs(job)
-    agents = inputs[f"{method}-agents"]
-    evaluation = inputs[f"{method}-evaluation"]
-    if not (evaluation / DONE).exists():
-        raise InputError(
-            f"{evaluation}: not finished; `cochef run` with the same options begins or resumes it"
-        )
+    jobs = pipeline.method_jobs(layout, method, preset, seed, overrides)
+    store = JobStore(root)
+    agents = store.directory(jobs["agents"])
+    evaluation = _finished(store, jobs["evaluation"])
     found, _ = records.read(evaluation)
     candidates = len(np.unique(found["agent_seed"]))  # those that were evaluated, from the first
     last = [line["task_return"] for line in read_metrics(agents)[-LAST:]]
@@ -46,9 +44,7 @@ def ship(
         "method": method,
         "preset": preset,
         "seed": seed,
-        "overrides": {
-            name: value for name, value in asdict(overrides).items() if value is not None
-        },
+        "overrides": _given(overrides),
         "member": best,
         "chosen_of": len(returns),
         "return_in_training": round(float(returns[best]), 1),
@@ -59,3 +55,40 @@ def ship(
     path = shipped.path(method, layout.name)
     storage.save(path, replace(card, metadata=metadata), tensors)
     return path
+
+
+def ship_pools(
+    layout: Layout,
+    chosen: Sequence[str],
+    preset: str,
+    seed: int,
+    overrides: Overrides,
+    root: Path,
+) -> Path:
+    """Put the pools of some methods into the package; return the path of their file."""
+    if not layouts.ships(layout):
+        raise InputError(f"{layout.name} does not ship; its pools cannot either")
+    store = JobStore(root)
+    pools = {}
+    for method in chosen:
+        jobs = pipeline.method_jobs(layout, method, preset, seed, overrides)
+        if "pool" not in jobs:
+            raise InputError(f"{method} has no pool; it has no second stage")
+        pools[method] = pool.read(_finished(store, jobs["pool"]), layout)
+    path = shipped_pools.path(layout.name)
+    made = {"preset": preset, "seed": seed, "overrides": _given(overrides)}
+    shipped_pools.pack(path, layout, pools, made)
+    return path
+
+
+def _finished(store: JobStore, job: Job) -> Path:
+    directory = store.directory(job)
+    if not store.is_done(job):
+        raise InputError(
+            f"{directory}: not finished; `cochef run` with the same options begins or resumes it"
+        )
+    return directory
+
+
+def _given(overrides: Overrides) -> dict[str, Any]:
+    return {name: value for name, value in asdict(overrides).items() if value is not None}

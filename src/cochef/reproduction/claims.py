@@ -21,6 +21,8 @@ LARGE_BATCHES = "more parallel environments help"
 UNLIKE = "scripted policies are unlike those of the pool"
 SAMPLING = "prioritised sampling does not help MEP"
 POOL_SIZE = "larger pools do not help the baselines"
+TOPICS = (SCRIPTED, HUMAN_MODELS, POOL, LARGE_BATCHES, UNLIKE, SAMPLING, POOL_SIZE)
+"""All claims of the paper that are tested."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from cochef.files import write_whole
 from cochef.reproduction.claims import MARGIN, Claim
 from cochef.reproduction.scores import Entry, tidy
 
-_CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
+CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
 
 
 @dataclass
@@ -24,6 +24,7 @@ class Page:
     files: dict[str, bytes] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
 
     def heading(self, text: str) -> None:
         """Add a heading."""
@@ -99,7 +100,7 @@ def grid(
             (*place, *(cells[name].text() if name in cells else "-" for name in conditions))
         )
         for column, name in enumerate(conditions, start=len(place)):
-            if len(means) > 1 and name in means and means[name] >= best - _CLOSE:
+            if len(means) > 1 and name in means and means[name] >= best - CLOSE:
                 bold.add((number, column))
     return ResultTable(title, (*header, *conditions), tuple(body), frozenset(bold))
 
@@ -113,4 +114,5 @@ def add_grid(
     header: tuple[str, ...],
 ) -> None:
     """Add entries as a table, and as a file with every number in a column of its own."""
+    page.entries += entries
     page.table(name, grid(title, entries, row_of, header), tables.as_csv(tidy(entries)))

@@ -5,18 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cochef import methods
 from cochef.errors import InputError
 from cochef.evaluation import tables
 from cochef.evaluation.report import MARKDOWN
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import JobStore
 from cochef.files import read_limited, write_whole
-from cochef.reproduction import comparison, plan, stored
-from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, Claim
+from cochef.reproduction import comparison, conclusions, plan, stored
+from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored
 from cochef.reproduction.kitchens import no_goals
-from cochef.reproduction.page import Page, grid
+from cochef.reproduction.page import CLOSE, Page
 from cochef.reproduction.plan import Plan, Scope
+from cochef.reproduction.scores import Entry
 from cochef.reproduction.stored import Results, StoredResult
 
 INDEX = "index.md"
@@ -56,9 +58,12 @@ class _Shown:
     page: Page
 
 
-def write(found: Stored, experiments: Sequence[Experiment], directory: Path) -> list[Path]:
-    """Write the pages of some experiments and the index; the paths of the pages."""
-    shown = [_Shown(experiment, experiment.show(found)) for experiment in experiments]
+def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
+    """Write the pages of a scope's experiments and the index; the paths of the pages."""
+    shown = []
+    for experiment in scope.experiments:
+        about = replace(found, layouts=scope.layouts_of(experiment) or scope.layouts)
+        shown.append(_Shown(experiment, experiment.show(about)))
     paths = []
     for one in shown:
         name = one.experiment.name
@@ -103,7 +108,14 @@ def _index(found: Stored, shown: Sequence[_Shown]) -> str:
             f"{len(others)} stored results are left out, as their cells show others: results of "
             "different configurations or versions are never mixed in a cell.\n"
         )
-    parts.append(_conclusions([claim for one in shown for claim in one.page.claims]))
+    claims = [claim for one in shown for claim in one.page.claims]
+    entries = {one.experiment.name: one.page.entries for one in shown}
+    parts += [
+        "## Claims\n",
+        conclusions.topic_table(claims).markdown(),
+        conclusions.distance_table(entries).markdown(),
+        conclusions.sections(claims, found.preset),
+    ]
     return "\n".join(parts)
 
 
@@ -143,27 +155,35 @@ def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
     return ResultTable("State of every cell", header, tuple(sorted(rows)))
 
 
-def _conclusions(claims: Sequence[Claim]) -> str:
-    """Where we agree with the paper, where not, and what is open; each with its statistic."""
-    titles = {
-        AGREES: "Where we agree with the paper",
-        DISAGREES: "Where we do not",
-        OPEN: "What the runs so far do not decide",
-    }
-    parts = []
-    for verdict, title in titles.items():
-        lines = [
-            f"- {claim.text}: {claim.statistic}" for claim in claims if claim.verdict == verdict
-        ]
-        parts.append(f"## {title}\n\n" + ("\n".join(lines) or "Nothing.") + "\n")
-    return "\n".join(parts)
-
-
 def readme_table(found: Stored) -> ResultTable:
-    """The table of the README: all methods with the paper's scripts."""
-    entries = comparison.script_entries(found)
-    header = ("layout", "partner")
-    return grid("With scripted partners", entries, lambda one: (one.layout, one.partner), header)
+    """The table of the README: all methods with the paper's scripts, and the paper's means."""
+    rows: dict[tuple[str, str], list[Entry]] = {}
+    for entry in comparison.script_entries(found):
+        rows.setdefault((entry.layout, entry.partner), []).append(entry)
+    body = []
+    bold = set()
+    for number, ((layout, partner), entries) in enumerate(rows.items()):
+        means = [entry.score.mean for entry in entries if entry.score is not None]
+        for column, entry in enumerate(entries, start=2):
+            if entry.score is not None and entry.score.mean >= max(means) - CLOSE:
+                bold.add((number, column))
+        cells = [_readme_cell(entry) for entry in entries]
+        body.append((layout, partner.removeprefix("script:"), *cells, _populations(entries)))
+    header = ("layout", "partner", *methods.names(), "populations")
+    title = "Mean task return with scripted partners that nobody was trained with (the paper's)"
+    return ResultTable(title, header, tuple(body), frozenset(bold))
+
+
+def _populations(entries: Sequence[Entry]) -> str:
+    """How many populations the means of a row are over."""
+    numbers = [0 if entry.score is None else entry.score.populations for entry in entries]
+    least, most = min(numbers), max(numbers)
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def _readme_cell(entry: Entry) -> str:
+    ours = "not run" if entry.score is None else f"{entry.score.mean:.0f}"
+    return ours if entry.published is None else f"{ours} ({entry.published[0]:.0f})"
 
 
 def write_readme(found: Stored, path: Path) -> None:
@@ -180,7 +200,7 @@ def write_readme(found: Stored, path: Path) -> None:
 def _readme_lines(found: Stored) -> Iterator[str]:
     yield readme_table(found).markdown()
     yield (
-        f"Preset `{found.preset}`; mean ± standard deviation over populations (their number), "
-        "the paper's mean, and the difference. "
-        "All tables and figures: [docs/results](docs/results/index.md).\n"
+        f"Preset `{found.preset}`, means over populations and both seats; bold is within "
+        f"{CLOSE:g} of the best of its row. All tables and figures of the paper, with deviations "
+        "and what of the paper's claims they decide: [results](docs/results/index.md).\n"
     )

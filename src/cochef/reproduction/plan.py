@@ -32,6 +32,8 @@ class Scope:
     """Agents of a population; the preset's number if None."""
     study: str | None = None
     """The database of a study with people."""
+    brief: bool = False
+    """Whether experiments beside the main comparison take one layout only, for tests."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
@@ -50,6 +52,11 @@ class Scope:
     def agents_each(self) -> int:
         """Agents of a population."""
         return PRESETS[self.preset].second_stage.agents if self.agents is None else self.agents
+
+    def layouts_of(self, experiment: Experiment) -> tuple[str, ...]:
+        """The layouts in which an experiment is run, in order."""
+        found = [layout for layout in self.layouts if layout in experiment.layouts]
+        return tuple(found[:1] if self.brief and not experiment.first else found)
 
     def setting(self, layout: str, seed: int) -> Setting:
         """Where a part of an experiment is run."""
@@ -151,14 +158,14 @@ def _parts(scope: Scope, seed: int) -> Iterator[tuple[list[Experiment], str]]:
     """Experiments and a layout that are complete together, for one population."""
     wanted = [one for one in scope.experiments if one.populations or seed == scope.seeds[0]]
     for layout in scope.layouts:
-        first = [one for one in wanted if one.first and layout in one.layouts]
+        first = [one for one in wanted if one.first and layout in scope.layouts_of(one)]
         if first:
             yield first, layout
     for experiment in wanted:
         if not experiment.layouts:
             yield [experiment], ALL_LAYOUTS
-        for layout in scope.layouts:
-            if not experiment.first and layout in experiment.layouts:
+        if not experiment.first:
+            for layout in scope.layouts_of(experiment):
                 yield [experiment], layout
 
 

@@ -95,11 +95,11 @@ def show(stored: Stored) -> Page:
 
 def _bounds(stored: Stored, layout: str) -> list[ReturnBound]:
     """The bounds of all partners in a layout, each of one training."""
-    kept = {one.condition: one for one in stored.results.wanted if one.kind == KIND}
+    kept = [one for one in stored.results.wanted if one.kind == KIND and one.layout == layout]
     found = []
-    for partner in kept:
-        for result in stored.results.select(KIND, partner, layout)[:1]:
-            found.append(best_responses.parse(result.json(best_responses.RESULT)))
+    for partner in dict.fromkeys(one.condition for one in kept):
+        first, *_ = stored.results.select(KIND, partner, layout)
+        found.append(best_responses.parse(first.json(best_responses.RESULT)))
     return found
 
 

@@ -126,7 +126,6 @@ class ScoreReader:
         current = all(self.results.is_current(result) for result in found)
         return Score(means, found[0].agents, episodes, current)
 
-
     def agents(
         self, condition: str, layout: str, partner: str
     ) -> Iterator[tuple[int, int, np.ndarray]]:
