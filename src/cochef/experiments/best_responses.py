@@ -89,7 +89,7 @@ class TrainBestResponse:
                     event.label: weight for event, weight in self.rewards.adaptive_shaping.items()
                 },
                 "shaping_end": self.rewards.adaptive_shaping_end,
-                "seeds": self.seeds,
+                "members": self.seeds,
                 "episodes": self.episodes,
                 "seed": self.seed,
             }
@@ -126,7 +126,7 @@ class TrainBestResponse:
     def _train(self, context: JobContext, path: Path) -> None:
         directory = context.directory / _TRAINING
         # What `cochef status` and the progress of a training read.
-        run_config = {**self.config, "population": KIND, "members": self.seeds}
+        run_config = {**self.config, "population": KIND}
         trainer = self.trainer(context.inputs["parents"])
         runs.train(trainer, directory, run_config, context.writers, log=context.log)
         last = read_metrics(directory)[-_WINDOW:]
