@@ -81,8 +81,8 @@ class IppoConfig:
         return optax.chain(clipping, optax.adam(rate, eps=1e-5))
 
 
-# A 32nd of the original's 256 kitchens and 64 minibatches: minibatches are as large as there, and an
-# update takes a minute instead of half an hour on two cores, which are slow at its convolutions.
+# A 32nd of the original's 256 kitchens and 64 minibatches: minibatches are as large as there, and
+# an update takes a minute instead of half an hour on two cores, which are slow at convolutions.
 RECURRENT = IppoConfig(
     kitchens=8,
     steps=256,
