@@ -50,7 +50,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     results = Path(config.docs_dir) / "results"
     pages = [results / "index.md", *sorted(results.glob("*/*.md"))]
     found = [str(page.relative_to(config.docs_dir)) for page in pages if page.exists()]
-    _section(nav, "Results")[1:1] = found
+    _section(nav, "Results")[0:0] = found
     return config
 
 

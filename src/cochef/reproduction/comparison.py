@@ -73,7 +73,9 @@ def show_human_models(stored: Stored) -> Page:
         for seat in range(SEATS):
             published = paper.with_human_model(paper.EARLIER, layout, seat)
             for model in dict.fromkeys(e.partner for e in entries if e.layout == layout):
-                entries.append(Entry(layout, model, seat, paper.EARLIER, None, published))
+                entries.append(
+                    Entry(layout, model, seat, paper.EARLIER, None, published, is_papers_alone=True)
+                )
     add_grid(page, "human-models", "With human models", entries, place, PLACE)
     add_bars(page, "human-models", entries, "With human models")
     page.claim(_human_model_claims(stored, entries))

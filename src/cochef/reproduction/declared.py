@@ -10,7 +10,7 @@ from cochef.experiments.presets import NO_OVERRIDES, Overrides
 from cochef.kitchen.layout import Layout
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import ScoreReader
-from cochef.reproduction.stored import Results, StoredResult
+from cochef.reproduction.stored import ResultKey, Results, StoredResult
 
 ONION_LAYOUTS = ("asymmetric_advantages", "coordination_ring", "counter_circuit")
 TOMATO_LAYOUTS = ("distant_tomato", "many_orders")
@@ -71,6 +71,8 @@ class Stored:
 
     results: Results
     layouts: tuple[str, ...]
+    wanted: Mapping[str, frozenset[ResultKey]] = field(default_factory=dict)
+    """What every experiment shows, by its name."""
 
     def among(self, layouts: Iterable[str]) -> list[str]:
         """Those of the layouts that the pages are about."""

@@ -17,6 +17,7 @@ mpl.use("Agg")
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
 _LAYOUT_TILE = 40
+_LABELS_OF_A_PANEL = 2  # of a legend, side by side
 
 
 def colour(number: int) -> str:
@@ -57,8 +58,14 @@ def bars(entries: Sequence[Entry], groups: Mapping[str, str]) -> Figure | None:
         panel.set_xticks(range(len(names)), labels, rotation=25, ha="right", fontsize=8)
     next(iter(axes.values())).set_ylabel("mean score of an episode")
     handles = [Rectangle((0, 0), 1, 1, color=colour(n)) for n in range(len(conditions))]
-    figure.legend(handles, conditions, loc="outside lower center", ncols=len(conditions))
+    _legend(figure, handles, conditions, len(axes))
     return figure
+
+
+def _legend(figure: Figure, handles: list, labels: list[str], panels: int) -> None:
+    """A legend below all panels, in as many lines as it takes to fit."""
+    ncols = max(1, min(len(labels), _LABELS_OF_A_PANEL * panels))
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
 
 
 def group_of(entry: Entry) -> str:
@@ -100,7 +107,7 @@ def learning_curves(
     first = next(iter(axes.values()))
     first.set_ylabel("task return of an episode")
     handles, labels = first.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, len(labels)))
+    _legend(figure, handles, labels, len(axes))
     return figure
 
 

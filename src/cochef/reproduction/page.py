@@ -13,7 +13,9 @@ from cochef.files import write_whole
 from cochef.reproduction.claims import MARGIN, Claim
 from cochef.reproduction.scores import Entry, tidy
 
-CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
+OURS = "ours"
+PAPER = "paper"
+DIFFERENCE = "difference"
 
 
 @dataclass
@@ -86,23 +88,32 @@ def grid(
     row_of: Callable[[Entry], tuple[str, ...]],
     header: tuple[str, ...],
 ) -> ResultTable:
-    """Entries as a table: rows as `row_of` says, a column for every condition."""
+    """Entries as a table: rows as `row_of` says, a column for every condition.
+
+    Below ours are the paper's and the difference, where the paper has some.
+    """
     conditions = list(dict.fromkeys(entry.condition for entry in entries))
-    rows: dict[tuple[str, ...], dict[str, Entry]] = {}
+    places: dict[tuple[str, ...], dict[str, Entry]] = {}
     for entry in entries:
-        rows.setdefault(row_of(entry), {})[entry.condition] = entry
+        places.setdefault(row_of(entry), {})[entry.condition] = entry
     body = []
     bold = set()
-    for number, (place, cells) in enumerate(rows.items()):
-        means = {name: entry.score.mean for name, entry in cells.items() if entry.score is not None}
-        best = max(means.values(), default=0.0)
-        body.append(
-            (*place, *(cells[name].text() if name in cells else "-" for name in conditions))
-        )
-        for column, name in enumerate(conditions, start=len(place)):
-            if len(means) > 1 and name in means and means[name] >= best - CLOSE:
-                bold.add((number, column))
-    return ResultTable(title, (*header, *conditions), tuple(body), frozenset(bold))
+    for place, by_condition in places.items():
+        cells = [by_condition.get(name) for name in conditions]
+        means = [cell.score.mean for cell in cells if cell is not None and cell.score is not None]
+        for column, cell in enumerate(cells, start=len(place) + 1):
+            if len(means) > 1 and cell is not None and cell.is_near(max(means)):
+                bold.add((len(body), column))
+        body.append((*place, OURS, *(_cell(cell, Entry.ours) for cell in cells)))
+        if any(cell is not None and cell.published is not None for cell in cells):
+            blank = ("",) * len(place)
+            body.append((*blank, PAPER, *(_cell(cell, Entry.papers) for cell in cells)))
+            body.append((*blank, DIFFERENCE, *(_cell(cell, Entry.apart) for cell in cells)))
+    return ResultTable(title, (*header, "", *conditions), tuple(body), frozenset(bold))
+
+
+def _cell(entry: Entry | None, text: Callable[[Entry], str]) -> str:
+    return "-" if entry is None else text(entry)
 
 
 def add_grid(

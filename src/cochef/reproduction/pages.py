@@ -16,10 +16,10 @@ from cochef.reproduction import comparison, conclusions, plan, stored
 from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored
 from cochef.reproduction.kitchens import no_goals
-from cochef.reproduction.page import CLOSE, Page
+from cochef.reproduction.page import Page
 from cochef.reproduction.plan import Plan, Scope
-from cochef.reproduction.scores import Entry
-from cochef.reproduction.stored import Results, StoredResult
+from cochef.reproduction.scores import CLOSE, Entry
+from cochef.reproduction.stored import ResultKey, Results, StoredResult
 
 INDEX = "index.md"
 BEGIN = "<!-- results: written by `cochef reproduce`; do not edit -->"
@@ -47,9 +47,15 @@ def open_results(root: Path, scope: Scope) -> Stored:
     """The stored results of a scope's preset, with what this program would run now."""
     # Configurations do not depend on the population, so one is enough.
     one = replace(scope, seeds=scope.seeds[:1])
-    goals = [(goal.condition, block.layout, goal.job) for block, goal in plan.make(one).goals]
+    planned = plan.make(one)
+    goals = [(goal.condition, block.layout, goal.job) for block, goal in planned.goals]
     results = Results(root, scope.preset, stored.current_configurations(goals))
-    return Stored(results, scope.layouts)
+    wanted: dict[str, frozenset[ResultKey]] = {}
+    for block, goal in planned.goals:
+        key = ResultKey(goal.job.stage.kind, goal.condition, block.layout)
+        for name in block.experiments:
+            wanted[name] = wanted.get(name, frozenset()) | {key}
+    return Stored(results, scope.layouts, wanted)
 
 
 @dataclass(frozen=True)
@@ -83,8 +89,8 @@ def _note(found: Stored) -> "ResultTable":
     """Where the numbers are from, and how cells are to be read."""
     rows = (
         ("preset", found.preset),
-        ("in a cell", "mean ± standard deviation over populations (number of populations)"),
-        ("agents of a population", "are averaged first"),
+        ("ours", "mean ± standard deviation over populations (number of populations)"),
+        ("one population", "has no deviation, and no statistic; its agents are averaged first"),
         ("†", "of another configuration or version than this program would run now"),
         ("bold", "within 5 of the best of the row, as in the paper"),
     )
@@ -97,8 +103,8 @@ def _index(found: Stored, shown: Sequence[_Shown]) -> str:
         "# Results\n",
         "Written by `cochef reproduce` from the results in `results/`; nothing is typed by hand.\n",
         f"Preset `{found.preset}`: {len(every)} results are stored, of "
-        f"{len({result.seed for result in every})} populations.\n",
-        _experiment_table(shown).markdown(),
+        f"{_counted(len({result.seed for result in every}))}.\n",
+        _experiment_table(found, shown).markdown(),
         "## What is stored\n",
         _state_table(every, found).markdown(),
     ]
@@ -119,12 +125,22 @@ def _index(found: Stored, shown: Sequence[_Shown]) -> str:
     return "\n".join(parts)
 
 
-def _experiment_table(shown: Sequence[_Shown]) -> ResultTable:
+def _counted(populations: int) -> str:
+    return "one population" if populations == 1 else f"{populations} populations"
+
+
+def _experiment_table(found: Stored, shown: Sequence[_Shown]) -> ResultTable:
+    stored_keys = {result.key for result in found.results.every}
     rows = []
     for one in shown:
         link = f"[{one.experiment.title}]({one.experiment.name}/{MARKDOWN})"
-        rows.append((link, ", ".join(one.experiment.paper) or "-", _verdicts(one.page.claims)))
-    return ResultTable("Tables and figures", ("page", "in the paper", "claims"), tuple(rows))
+        wanted = found.wanted.get(one.experiment.name, frozenset())
+        state = f"{len(wanted & stored_keys)} of {len(wanted)}" if wanted else "-"
+        where = ", ".join(one.experiment.paper) or "-"
+        rows.append((link, where, state, _verdicts(one.page.claims)))
+    header = ("page", "in the paper", "results", "claims")
+    note = "Results: how many of its conditions and layouts have been run; - needs none."
+    return ResultTable("Tables and figures", header, tuple(rows), note=note)
 
 
 def _verdicts(claims: Sequence[Claim]) -> str:
@@ -162,11 +178,13 @@ def readme_table(found: Stored) -> ResultTable:
         rows.setdefault((entry.layout, entry.partner), []).append(entry)
     body = []
     bold = set()
-    for number, ((layout, partner), entries) in enumerate(rows.items()):
+    for (layout, partner), entries in rows.items():
         means = [entry.score.mean for entry in entries if entry.score is not None]
+        if not means:
+            continue
         for column, entry in enumerate(entries, start=2):
-            if entry.score is not None and entry.score.mean >= max(means) - CLOSE:
-                bold.add((number, column))
+            if entry.is_near(max(means)):
+                bold.add((len(body), column))
         cells = [_readme_cell(entry) for entry in entries]
         body.append((layout, partner.removeprefix("script:"), *cells, _populations(entries)))
     header = ("layout", "partner", *methods.names(), "populations")
@@ -198,7 +216,12 @@ def write_readme(found: Stored, path: Path) -> None:
 
 
 def _readme_lines(found: Stored) -> Iterator[str]:
-    yield readme_table(found).markdown()
+    table = readme_table(found)
+    yield table.markdown()
+    done = {row[0] for row in table.rows}
+    missing = [layout for layout in found.layouts if layout not in done]
+    if missing:
+        yield f"Not run yet with this preset: {', '.join(missing)}.\n"
     yield (
         f"Preset `{found.preset}`, means over populations and both seats; bold is within "
         f"{CLOSE:g} of the best of its row. All tables and figures of the paper, with deviations "

@@ -11,6 +11,8 @@ import numpy as np
 from cochef.reproduction.stored import Results, StoredResult
 
 Published = tuple[float, float | None]  # mean and standard deviation, if the paper gives one
+CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
+
 _TEXT = ("agent", "partner")
 
 
@@ -72,6 +74,8 @@ class Entry:
     condition: str
     score: Score | None
     published: Published | None = None
+    is_papers_alone: bool = False
+    """Whether nothing of ours is to be compared, such as earlier results that the paper cites."""
 
     @property
     def difference(self) -> float | None:
@@ -80,14 +84,23 @@ class Entry:
             return None
         return self.score.mean - self.published[0]
 
-    def text(self) -> str:
-        """Ours, the paper's and the difference."""
-        parts = ["not run" if self.score is None else self.score.text()]
-        if self.published is not None:
-            parts.append(f"paper {number_text(self.published)}")
-        if self.difference is not None:
-            parts.append(f"{self.difference:+.1f}")
-        return ", ".join(parts)
+    def is_near(self, best: float) -> bool:
+        """Whether our mean is as good as the best of its row, which is then bold."""
+        return self.score is not None and self.score.mean >= best - CLOSE
+
+    def ours(self) -> str:
+        """Our mean, its deviation, and the number of populations."""
+        if self.is_papers_alone:
+            return "-"
+        return "not run" if self.score is None else self.score.text()
+
+    def papers(self) -> str:
+        """The paper's mean and deviation."""
+        return "-" if self.published is None else number_text(self.published)
+
+    def apart(self) -> str:
+        """Our mean minus the paper's."""
+        return "-" if self.difference is None else f"{self.difference:+.1f}"
 
 
 @dataclass(frozen=True)

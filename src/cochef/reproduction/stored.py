@@ -149,7 +149,7 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
         "configuration": configuration(job),
         "finished": finished.isoformat(timespec="seconds"),
         "seconds": end.pop("seconds"),
-        "code": end,
+        "code": {**end, "commit": _commit(contents)},
         "steps": dict(_steps(job)),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
     }
@@ -159,6 +159,11 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
     # The last file: a result that has it is complete.
     write_whole(directory / RESULT, (json.dumps(found, indent=1) + "\n").encode())
     return directory
+
+
+def _commit(contents: Mapping[str, bytes]) -> str | None:
+    """The commit of the code that ran, where the job's files say it."""
+    return json.loads(contents.get("manifest.json", b"{}")).get("commit")
 
 
 def _stored_name(name: str) -> str:
