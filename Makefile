@@ -1,11 +1,12 @@
 # `make run` and `make test` set up all they need in .venv; a second call installs nothing.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles what it imports; compiling all that is installed takes longer.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet
 
-.PHONY: install run test test-long check docs bench golden lock clean
+.PHONY: install run test pytest test-long check docs bench golden lock clean
 
 install: .venv/ready-to-run
 
@@ -13,9 +14,16 @@ run: .venv/ready-to-run
 	$(BIN)/cochef run --layout distant_tomato --method hsp fcp --preset quick
 	@echo "Who adapts to a person who prefers tomatoes? See the row script:tomato_placement. More: $(BIN)/cochef --help"
 
+# The checks run beside the tests, which do not keep two cores busy all the time.
+test: .venv/ready-to-test .venv/browser
+	$(MAKE) --no-print-directory --jobs 2 check pytest
+
 # Compiling is most of the work in tests, so they do with programs that compile fast and run slower; long proofs do not.
-test: check .venv/browser
-	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not long"
+# Three workers on two cores: games, servers and clusters often wait for their clocks.
+# A test that hangs shows where after five minutes.
+pytest:
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/pytest -n 3 --dist loadscope --no-loadscope-reorder \
+		-m "not long" -o faulthandler_timeout=300
 
 check: .venv/ready-to-test
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from importlib.metadata import version
 
 import pytest
@@ -17,24 +18,37 @@ from cochef.runtime import keep_compiled_programs  # noqa: E402  (the hook has t
 
 keep_compiled_programs()
 
+# Modules and directories; `pytest` prints at its end which modules took longest.
 LONGEST_FIRST = (
-    "experiments",
-    "cluster",
+    "cluster/test_ray.py",
+    "experiments/test_pipeline.py",
+    "web/test_rehearsal.py",
+    "web/test_study_in_browser.py",
+    "web/test_kills.py",
     "ladder",
+    "experiments",
     "learning",
     "web",
     "benchmarks",
     "reference",
-    "kitchen",
-    "agents",
+    "cli",
     "methods",
+    "agents",
+    "kitchen",
 )
+SHOWN_MODULES = 12
 
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest, so that no worker is left alone with it at the end."""
     rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
+
+    def place(item):
+        directory = item.path.parent.name
+        module = rank.get(f"{directory}/{item.path.name}", len(rank))
+        return min(module, rank.get(directory, len(rank)))
+
+    items.sort(key=place)
 
 
 @pytest.fixture
@@ -54,7 +68,8 @@ def cochef(monkeypatch, capsys):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print what the long proof of exactness compared, once all layouts are through."""
+    """Print which modules took longest, and what the long proof of exactness compared."""
+    _show_slowest_modules(terminalreporter)
     reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
     properties = [found for report in reports for found in getattr(report, "user_properties", [])]
     rows = dict(row for name, row in properties if name == "exactness")
@@ -62,3 +77,15 @@ def pytest_terminal_summary(terminalreporter):
         from tests.reference.table import render  # noqa: PLC0415  (needs the reference engine)
 
         terminalreporter.write_line(render(rows))
+
+
+def _show_slowest_modules(terminalreporter):
+    seconds = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration"):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    slowest = seconds.most_common(SHOWN_MODULES)
+    if sum(seconds.values()) > 60:
+        described = ", ".join(f"{name} {spent:.0f}" for name, spent in slowest)
+        terminalreporter.write_line(f"seconds of the slowest modules: {described}")

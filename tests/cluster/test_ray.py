@@ -125,7 +125,13 @@ def local(environment, narrow, tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("kind", ["directory", "bucket"])
+def test_nodes_exchange_what_they_make_through_a_bucket(settings, tmp_path):
+    last, _ = finish(settings, store=f"bucket://{tmp_path.name}")
+    assert last == "abacd"
+    assert words(settings) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("kind", ["directory", pytest.param("bucket", marks=pytest.mark.long)])
 def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(cluster, local, narrow, tmp_path, kind):
     store = {"directory": tmp_path / "store", "bucket": f"bucket://{tmp_path.name}"}[kind]
     where = ("--engine", "ray", "--address", cluster.address, "--store", store)
