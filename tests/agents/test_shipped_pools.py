@@ -98,3 +98,13 @@ def test_a_path_is_left_alone_and_an_unknown_name_is_refused(tmp_path):
     assert shipped_pools.located(tmp_path / "a:b", tmp_path) == tmp_path / "a:b"
     with pytest.raises(InputError, match=r"no pool 'hsp:nowhere'; .*give a directory, or one of"):
         shipped_pools.located(Path("hsp:nowhere"), tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_pools.names() if "hsp:" in name])
+def test_pools_that_ship_are_whole(name, tmp_path):
+    directory = shipped_pools.located(Path(name), tmp_path)
+    files = pool.read(directory)
+    biased = [member for member in files.members if member.hidden_reward is not None]
+    assert len(files.members) == 2 * len(biased) == 36
+    assert len(files.agents()) == 36
+    assert shipped_pools.located(Path(name), tmp_path) == directory

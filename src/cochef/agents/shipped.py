@@ -20,9 +20,9 @@ CLONES = {
 }
 
 
-def path(kind: str, layout: str) -> Path:
-    """The file of a kind of agent for a layout, whether it exists or not."""
-    return _directory() / f"{kind}-{layout}{storage.SUFFIX}"
+def path(kind: str, layout: str, directory: Path | None = None) -> Path:
+    """The file of a kind of agent for a layout, whether it exists or not; in the package."""
+    return (directory or _directory()) / f"{kind}-{layout}{storage.SUFFIX}"
 
 
 def kinds() -> tuple[str, ...]:

@@ -20,12 +20,13 @@ from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
 
 KIND = "pools"
+POOLS = "pools"  # the folder beside the agents
 POLICY = "policy"  # of a member in the file: its number among all policies
 
 
-def path(layout: str) -> Path:
-    """The file of a layout's pools, whether it exists or not."""
-    return _directory() / f"{layout}{storage.SUFFIX}"
+def path(layout: str, directory: Path | None = None) -> Path:
+    """The file of a layout's pools, whether it exists or not; in the package."""
+    return (_directory() if directory is None else directory / POOLS) / f"{layout}{storage.SUFFIX}"
 
 
 def names() -> list[str]:
@@ -116,4 +117,4 @@ def unpack(file: Path, method: str, directory: Path) -> PoolFiles:
 
 
 def _directory() -> Path:
-    return Path(str(resources.files("cochef.agents") / "data" / "pools"))
+    return Path(str(resources.files("cochef.agents") / "data" / POOLS))

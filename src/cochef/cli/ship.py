@@ -29,6 +29,8 @@ class Ship:
     overrides: Overrides = field(default_factory=Overrides)
     out: Path = Path("runs")
     """What was given to `cochef run --out` or `cochef reproduce --out`."""
+    into: Path | None = None
+    """Where to; into the package if not given."""
 
     def run(self) -> int:
         """Choose and copy."""
@@ -38,7 +40,7 @@ class Ship:
         from cochef.experiments import shipping
         from cochef.kitchen import layouts
 
-        settings = (self.preset, self.seed, self.overrides, self.out)
+        settings = (self.preset, self.seed, self.overrides, self.out, self.into)
         written = 0
         for name in self.layout:
             layout = layouts.get(name)

@@ -21,9 +21,15 @@ from cochef.learning.writers import read_metrics
 
 
 def ship(
-    layout: Layout, method: str, preset: str, seed: int, overrides: Overrides, root: Path
+    layout: Layout,
+    method: str,
+    preset: str,
+    seed: int,
+    overrides: Overrides,
+    root: Path,
+    into: Path | None = None,
 ) -> Path:
-    """Copy the agent with the best return in training into the package; return its path.
+    """Copy the agent with the best return in training into the package, or elsewhere; its path.
 
     The evaluation is copied along, but does not decide: else its figures would be too good.
     """
@@ -52,7 +58,7 @@ def ship(
             partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()
         },
     }
-    path = shipped.path(method, layout.name)
+    path = shipped.path(method, layout.name, into)
     storage.save(path, replace(card, metadata=metadata), tensors)
     return path
 
@@ -64,8 +70,9 @@ def ship_pools(
     seed: int,
     overrides: Overrides,
     root: Path,
+    into: Path | None = None,
 ) -> Path:
-    """Put the pools of some methods into the package; return the path of their file."""
+    """Put the pools of some methods into the package, or elsewhere; the path of their file."""
     if not layouts.ships(layout):
         raise InputError(f"{layout.name} does not ship; its pools cannot either")
     store = JobStore(root)
@@ -75,7 +82,7 @@ def ship_pools(
         if "pool" not in jobs:
             raise InputError(f"{method} has no pool; it has no second stage")
         pools[method] = pool.read(_finished(store, jobs["pool"]), layout)
-    path = shipped_pools.path(layout.name)
+    path = shipped_pools.path(layout.name, into)
     made = {"preset": preset, "seed": seed, "overrides": _given(overrides)}
     shipped_pools.pack(path, layout, pools, made)
     return path
