@@ -39,6 +39,8 @@ class JobContext:
     log: Log = print
     home: Path | None = None
     """Where the reader of the result has the store, if the job runs elsewhere."""
+    checkpoint_seconds: float | None = None
+    """Between two checkpoints of a training; the usual time if None."""
 
     def shown(self, directory: Path) -> Path:
         """The path by which the reader of the result finds a job's directory."""
@@ -148,13 +150,19 @@ class JobStore:
         write_whole(self.directory(job) / BEGUN, b"")
 
     def perform(
-        self, job: Job, writers: Sequence[MetricsWriter], log: Log, home: Path | None = None
+        self,
+        job: Job,
+        writers: Sequence[MetricsWriter],
+        log: Log,
+        home: Path | None = None,
+        checkpoint_seconds: float | None = None,
     ) -> None:
         """Run a job, or resume it; its inputs must be done."""
         directory = self.directory(job)
         started = time.monotonic()
         self.begin(job)
-        job.stage.run(JobContext(directory, self.inputs(job), writers, log, home))
+        inputs = self.inputs(job)
+        job.stage.run(JobContext(directory, inputs, writers, log, home, checkpoint_seconds))
         # A resumed training also counts the time of earlier attempts.
         seconds = max(time.monotonic() - started, _training_seconds(directory))
         end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}

@@ -20,6 +20,7 @@ from cochef.learning.writers import MetricsLine, MetricsWriter
 from cochef.runtime import keep_compiled_programs, use_cores
 
 MESSAGE_SECONDS = 0.5  # between two messages about a training
+CHECKPOINT_SECONDS = 30.0  # at most, between two checkpoints of a training
 PROGRESS_SECONDS = 120.0  # between two copies of an unfinished training in the store
 
 Send = Callable[["Message"], None]
@@ -117,7 +118,9 @@ def _perform_claimed(request: JobRequest, claim: JobClaim, root: Path, send: Sen
         MessageWriter(job.name, send),
         Safekeeping(claim, directory, request.progress_seconds),
     )
-    local.perform(job, writers, log, request.home)
+    # What is copied should be recent.
+    checkpoint_seconds = min(CHECKPOINT_SECONDS, request.progress_seconds)
+    local.perform(job, writers, log, request.home, checkpoint_seconds)
     claim.check()
     shared.publish(job.name, directory)
 

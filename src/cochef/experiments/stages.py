@@ -53,8 +53,14 @@ class PreparedTraining:
 
     def train(self, context: JobContext) -> None:
         """Train in the job's directory, or resume training there."""
-        directory, writers = context.directory, context.writers
-        runs.train(self.trainer, directory, self.run_config, writers, log=context.log)
+        runs.train(
+            self.trainer,
+            context.directory,
+            self.run_config,
+            context.writers,
+            checkpoint_seconds=context.checkpoint_seconds or runs.CHECKPOINT_SECONDS,
+            log=context.log,
+        )
 
 
 @dataclass(frozen=True)
