@@ -10,6 +10,7 @@ from cochef.experiments import estimates, pipeline
 from cochef.experiments.jobs import DONE, JOB, Job, JobStore, in_order
 from cochef.experiments.shards import split
 from cochef.kitchen import layouts
+from tests.cluster.writing import Write
 
 TOMATO = layouts.get("distant_tomato")
 ORDERS = layouts.get("many_orders")
@@ -48,6 +49,12 @@ def test_the_same_population_says_more_than_another_and_one_slow_job_does_not_co
     for seed, time in enumerate((100.0, 110.0, 5000.0)):
         finish(store, population(members=8, seed=seed), time)
     assert seconds(store, population(layout=ORDERS, members=8)) == pytest.approx(110.0)
+
+
+def test_jobs_of_very_different_times_are_estimated_by_what_they_took(store):
+    for number, time in enumerate((0.1, 5.9)):
+        finish(store, Job(Write("pool", config={"of": number}), "pool"), time)
+    assert seconds(store, Job(Write("pool", config={"of": 2}), "pool")) == pytest.approx(3.0)
 
 
 def test_what_is_unlike_all_finished_jobs_is_estimated_by_saved_rates(store):

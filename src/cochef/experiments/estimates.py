@@ -108,7 +108,7 @@ class JobRate:
     population: str
     pace: Mapping[str, Any]
     rate: float
-    """Work a second: the median, because others may have shared the machine for some time."""
+    """Work a second, of the median job: others may have shared the machine for some time."""
     jobs: int
     seconds: float
     """Of all these jobs."""
@@ -164,8 +164,8 @@ class Estimator:
             similar = table.most_similar(work)
             if not similar:
                 continue
-            rate = median(one.rate for one in similar) * self.cores / table.cores
-            seconds = work.amount / rate
+            seconds = work.amount * median(1 / one.rate for one in similar)
+            seconds *= table.cores / self.cores
             # The rate of jobs of the same pace includes what it took to start.
             is_same = similar[0].pace == work.pace
             return seconds if is_same else max(_START_SECONDS, seconds)
@@ -211,7 +211,8 @@ def rates_of(store: JobStore, cores: int) -> RateTable:
 def _group_rate(group: list[tuple[JobWork, float]]) -> JobRate:
     """The rate of jobs that are alike."""
     first = group[0][0]
-    rate = median(work.amount / seconds for work, seconds in group)
+    # Of the times, because they are what is added up: a job that took no time has any rate.
+    rate = 1 / median(seconds / work.amount for work, seconds in group)
     total = sum(seconds for _, seconds in group)
     return JobRate(first.kind, first.population, first.pace, rate, len(group), round(total, 1))
 
@@ -237,6 +238,8 @@ def _toml(value: object) -> str:
     """A value of a table in TOML, which is JSON but for tables."""
     if not isinstance(value, dict):
         return json.dumps(value)
+    if not value:
+        return "{}"
     return "{ " + ", ".join(f"{name} = {_toml(entry)}" for name, entry in value.items()) + " }"
 
 
