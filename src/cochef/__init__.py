@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cochef.errors import InputError as InputError
     from cochef.kitchen.constants import Action as Action
     from cochef.kitchen.layout import Layout as Layout
+    from cochef.kitchen.observation import compact_peaks as compact_peaks
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ _HOMES = {
     "AgentError": "cochef.agents.hosting",
     "Action": "cochef.kitchen.constants",
     "Layout": "cochef.kitchen.layout",
+    "compact_peaks": "cochef.kitchen.observation",
     "InputError": "cochef.errors",
     "KitchenWithPartner": "cochef.adapters.gymnasium",
     "ParallelKitchen": "cochef.adapters.pettingzoo",
@@ -67,6 +69,7 @@ __all__ = [
     "ParallelKitchen",
     "TrainedRun",
     "__version__",
+    "compact_peaks",
     "evaluate",
     "layout",
     "layouts",
