@@ -143,6 +143,42 @@ async def empty_fragments(reader, writer, port, cookie):
         await writer.drain()
 
 
+async def hellos(reader, writer, port, cookie):
+    """As many greetings as a page may send messages; the server looks everything up anew."""
+    await _websocket(reader, writer, port, cookie)
+    await _say_without_end(reader, writer, [{"type": "hello", "take_over": True}])
+
+
+async def short_games(reader, writer, port, cookie):
+    """Games that are begun and ended at once, as fast as messages may come."""
+    await _websocket(reader, writer, port, cookie)
+    nothing = {"age": None, "gender": None, "experience": None}
+    for event in (
+        {"event": "consent", "agrees": True},
+        {"event": "answers", "values": nothing},
+        {"event": "understood"},
+    ):
+        writer.write(_frame(0x1, json.dumps({"type": "submit", **event}).encode()))
+    await _say_without_end(reader, writer, [{"type": "start"}, {"type": "stop"}])
+
+
+async def _say_without_end(reader, writer, messages):
+    """Say these messages again and again, 90 a second, and read all answers."""
+    reading = asyncio.create_task(_swallow(reader))
+    try:
+        for message in itertools.cycle(messages):
+            writer.write(_frame(0x1, json.dumps(message).encode()))
+            await writer.drain()
+            await asyncio.sleep(1 / 90)
+    finally:
+        reading.cancel()
+
+
+async def _swallow(reader):
+    while await reader.read(65_536):
+        pass
+
+
 async def half_open(port, until):
     """Connections on which a request begins and does not end."""
     waiting = []
@@ -172,6 +208,8 @@ ATTACKS = {
         large_frames,
         pings,
         empty_fragments,
+        hellos,
+        short_games,
     )
 }
 

@@ -27,6 +27,7 @@ FLAGS = [
 ]
 LAPTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}
+LANDSCAPE = {"width": 780, "height": 390}
 PATIENCE = 120.0  # seconds: a machine may be busy, and rooms have to be compiled
 
 # Each process has ports of its own, below those that the system gives to anybody who asks: nobody

@@ -39,10 +39,12 @@ NUMBERS = study.Numbers(
 def small_study(names=("counter_circuit", "many_orders"), **numbers):
     """Two layouts, four places in each, eight games of 40 ticks."""
     full = study.shipped("paper")
-    chosen = {name: full.layouts[name] for name in names}
+    scripts = {"MEP": "script:onion_placement_and_delivery", "TrajDiv": "script:delivery"}
+    chosen = {name: {**full.layouts[name], **scripts} for name in names}
     return replace(
         full,
         layouts=chosen,
+        stand_in=True,
         numbers=replace(NUMBERS, **numbers),
         exclusions=study.Exclusions(),
         contact="Ada, ada@example.org",

@@ -1,6 +1,10 @@
-"""A study file with two layouts and partners that compile quickly."""
+"""Study files for tests: with stand-ins, and with partners that compile quickly."""
 
+import re
 from importlib import resources
+
+STAND_IN = "stand_in = true"
+SCRIPT = "script:onion_placement_and_delivery"
 
 LAYOUTS = """
 [layouts.coordination_ring]
@@ -17,10 +21,16 @@ TrajDiv = "stay"
 """
 
 
+def with_stand_ins(text):
+    """The text of the shipped study with a script for MEP and TrajDiv, whatever it has for them."""
+    text = re.sub('^(MEP|TrajDiv) = ".*"', rf'\1 = "{SCRIPT}"', text, flags=re.MULTILINE)
+    return text if STAND_IN in text else text.replace("agents = [", f"{STAND_IN}\nagents = [", 1)
+
+
 def write_study(path, **numbers):
     """Write the shipped study with these layouts and numbers; its path as text."""
     text = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
-    text = text.replace('contact = ""', 'contact = "Ada, ada@example.org"')
+    text = with_stand_ins(text).replace('contact = ""', 'contact = "Ada, ada@example.org"')
     before = text.split("[layouts.asymmetric_advantages]")[0]
     after = text.split("[[questions]]", 1)[1]
     for name, value in numbers.items():

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cochef.web import rehearse
-from tests.web.attacks import ATTACKS, half_open
+from tests.web.attacks import ATTACKS, half_open, hellos, short_games
 from tests.web.serving import free_port, get
 from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
@@ -24,6 +24,8 @@ BUSY = 0.100  # and on one that does other things besides
 TICKS = 20  # before the attack and during it, that are measured
 MANY_TICKS = 45
 FILES = 300  # that the server may open
+NAMES = (*ATTACKS, half_open.__name__)
+LONG = (hellos.__name__, short_games.__name__)  # tried only in the long proof
 NUMBERS = {
     "ticks_per_second": RATE,
     "tutorial_ticks": 10_000,
@@ -124,12 +126,12 @@ def check_that_others_play_on(server, name, ticks, allowed):
     assert log.stat().st_size < 200_000
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LONG])
 def test_the_others_play_on_during_an_attack(server, name):
     check_that_others_play_on(server, name, TICKS, BUSY)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*ATTACKS, half_open.__name__])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_others_ticks_stay_within_20_ms_of_the_undisturbed_ones(server, name):
     check_that_others_play_on(server, name, MANY_TICKS, ALLOWED)

@@ -22,7 +22,8 @@ def mode(path):
 def test_only_its_owner_can_read_a_database_and_its_log(tmp_path):
     with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())) as store:
         at_the_games(store)
-        assert [mode(path) for path in sorted(tmp_path.glob("study.db*"))] == [0o600] * 3
+        # The database, its two logs, and the file by which a server keeps others out.
+        assert [mode(path) for path in sorted(tmp_path.glob("study.db*"))] == [0o600] * 4
 
 
 def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
@@ -98,6 +99,8 @@ def test_the_command_line_refuses_a_second_server(tmp_path):
             timeout=120,
             check=False,
         )
+        with closing(StudyStore.existing(database)) as left:
+            assert left.study == first.study  # the second one has changed nothing
     assert second.returncode == 2
     assert "another server is running" in second.stdout + second.stderr
 

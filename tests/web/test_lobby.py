@@ -1,10 +1,16 @@
 """Free play: who is let in, and which rooms stay open."""
 
 import asyncio
+import time
 
 import pytest
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from cochef.kitchen import layouts
+from cochef.web.app import converse
+from cochef.web.connection import TRY_AGAIN_LATER
 from cochef.web.loop import GameLoop, Rooms
 from cochef.web.server import play_app
 from cochef.web.session import GameSetup
@@ -46,6 +52,47 @@ def test_whoever_is_gone_for_longest_makes_room_and_whoever_is_here_stays(url):
         with talking(url, "third") as third:
             third.say("hello")
             assert third.hear("choose", "full")["type"] == "full"
+
+
+def test_whoever_asks_for_everything_again_and_again_has_to_wait(url):
+    with talking(url, "asking") as talker:
+        talker.say("hello")
+        talker.hear("choose")
+        began = time.monotonic()
+        for _ in range(40):
+            talker.say("hello")
+        for _ in range(40):
+            talker.hear("choose")
+        # Of 120 messages a second a sixth may be of this kind, and 20 at once.
+        assert time.monotonic() - began > 0.8
+
+
+def test_a_page_that_takes_nothing_is_cut_off_before_it_fills_the_memory():
+    app = play_app([RING], [])
+
+    async def tell_much(page):
+        for _ in range(10):
+            page.send({"type": "game", "earlier": ["x" * 1000] * 1000})
+
+    @app.websocket("/much")
+    async def much(websocket: WebSocket) -> None:
+        await converse(websocket, 10.0, tell_much)
+
+    heard = []
+    with serving(app) as url, pytest.raises(ConnectionClosed) as end:
+        address = f"{url.replace('http', 'ws', 1)}/much"
+        with connect(address, origin=url, max_size=None) as socket:
+            while True:
+                heard.append(socket.recv(timeout=60))
+    assert len(heard) == 4  # of about a million characters each
+    assert end.value.rcvd.code == TRY_AGAIN_LATER
+
+
+def test_free_play_has_games_of_limited_length(url):
+    with talking(url, "lasting") as talker:
+        talker.say("hello")
+        talker.say("start", **{**CHOICE, "ticks": 2_001})
+        assert "it takes a whole number from 1 to 2000" in talker.hear("error")["message"]
 
 
 def test_rooms_without_a_game_are_closed_beyond_the_most():

@@ -11,7 +11,7 @@ from tests.web.browsing import (  # noqa: F401  (a fixture)
     cook_a_soup,
     listened,
 )
-from tests.web.serving import PHONE, serving
+from tests.web.serving import LANDSCAPE, PHONE, serving
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_a_second_tab_says_so_and_can_take_over(url, browser):  # noqa: F811
         page.wait_for_selector("text=Open in another tab")
 
 
-@pytest.mark.parametrize("window", [PHONE, {"width": 780, "height": 390}])
+@pytest.mark.parametrize("window", [PHONE, LANDSCAPE])
 def test_on_a_phone_buttons_are_on_the_screen_and_the_panel_beside_the_kitchen(
     url,
     browser,  # noqa: F811

@@ -259,13 +259,12 @@ def test_a_rehearsal_leaves_a_database_that_holds_a_study_as_it_is(cochef, tmp_p
 
 
 @pytest.mark.long
-def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(cochef, tmp_path):
-    database = f"sqlite:///{tmp_path / 'study.db'}"
-    code, text = cochef("study", "rehearse", "paper", "--database", database)
+def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(cochef, url):
+    code, text = cochef("study", "rehearse", "paper", "--database", url)
     print(text)
     assert code == 0
     assert "balanced, complete, and every game replays to its score" in text
-    store = StudyStore.existing(database)
+    store = StudyStore.existing(url)
     counted = [game for game in store.games() if game.start.phase is Phase.GAME]
     assert len(counted) == 1_440
     assert Counter(one.layout for one in store.participants()) == dict.fromkeys(

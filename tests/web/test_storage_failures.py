@@ -14,6 +14,7 @@ import sqlalchemy as sql
 from websockets.exceptions import ConnectionClosed
 
 from cochef.web import rehearse, replays
+from cochef.web.records import InterruptionReason
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
 from tests.web.serving import PATIENCE, free_port, serving
@@ -117,6 +118,8 @@ def test_games_wait_for_a_locked_database_and_lose_nothing(url):
         talker.say("stop")
         over = talker.hear("over")
         assert len(store.game(game).actions) == over["t"]
+        (waited,) = store.game(game).interruptions
+        assert waited.reason is InterruptionReason.STORE and waited.paused and waited.seconds > 1
         assert replays.mismatches(store, list(store.games())) == []
 
 

@@ -15,8 +15,10 @@ from cochef.agents import names, shipped, storage
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import stand_ins, study
+from tests.web.study_file import SCRIPT, STAND_IN, with_stand_ins
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
+STANDING_IN = with_stand_ins(PAPER)
 
 
 def paper_with(agent):
@@ -138,7 +140,6 @@ def test_the_files_of_an_agent_are_those_that_the_loader_reads(tmp_path, monkeyp
             "exclusions.games_least is 25; everybody plays 24 games",
         ),
         ("idle_share_most = 0.9", "idle_share_most = 2", "it takes a number from 0 to 1"),
-        ("stand_in = true", 'stand_in = "yes"', "stand_in is 'yes'; it takes true or false"),
         (
             "warmup_ticks_least = 200",
             "warmup_ticks_least = 700",
@@ -203,18 +204,33 @@ def test_two_layouts_of_one_name_are_refused(tmp_path):
 
 
 def test_a_label_that_names_a_method_needs_an_agent_of_that_method():
-    strict = study.parse(PAPER.replace("stand_in = true", ""), "mine")
+    strict = STANDING_IN.replace(STAND_IN, "")
     with pytest.raises(
         InputError,
         match="in asymmetric_advantages, 'MEP' names the method mep, which did not make "
-        "'script:onion_placement_and_delivery'; give an agent of that method",
+        f"'{SCRIPT}'; give an agent of that method",
     ):
-        study.check_agents(strict)
-    honest = (
-        PAPER.replace("stand_in = true", "").replace("MEP", "a cook").replace("a cook =", "A =")
-    )
-    honest = honest.replace('"a cook"', '"A"').replace("TrajDiv", "B")
+        study.check_agents(study.parse(strict, "mine"))
+    honest = strict.replace("MEP", "A").replace("TrajDiv", "B")
     assert study.check_agents(study.parse(honest, "mine")) == 20
+    with pytest.raises(InputError, match="stand_in is 'yes'; it takes true or false"):
+        study.parse(STANDING_IN.replace(STAND_IN, 'stand_in = "yes"'), "mine")
+
+
+def test_labels_of_the_shipped_study_are_backed_by_agents_of_their_methods_where_these_ship():
+    paper = study.shipped("paper")
+    for layout, agents in paper.layouts.items():
+        for label, loaded in agents.items():
+            (method,) = stand_ins.named_methods(label)
+            if layout in shipped.layouts_of(method):
+                assert loaded == f"{method}:{layout}"
+    assert paper.stand_in == bool(stand_ins.find(paper.layouts))
+
+
+def test_an_agent_that_ships_says_by_which_method_it_was_made():
+    for method in methods.names():
+        for layout in shipped.layouts_of(method):
+            assert not stand_ins.find({layout: {method: f"{method}:{layout}"}})
 
 
 @pytest.mark.parametrize(
@@ -248,7 +264,7 @@ def test_a_member_of_a_population_is_an_agent_of_a_method_without_a_second_stage
 
 
 def test_stand_ins_are_part_of_the_stored_configuration():
-    stored = json.loads(study.shipped("paper").configuration_text)["stand_ins"]
+    stored = json.loads(study.parse(STANDING_IN, "mine").configuration_text)["stand_ins"]
     assert len(stored) == 10
     assert {one["label"] for one in stored} == {"MEP", "TrajDiv"}
 
@@ -259,8 +275,18 @@ def test_who_is_to_be_contacted_must_be_filled_in():
     study.check_contact(study.parse(PAPER.replace('contact = ""', 'contact = "Ada"'), "mine"))
 
 
-def test_what_the_analysis_leaves_out_is_part_of_the_design():
-    changed = study.parse(PAPER.replace("games_least = 12", "games_least = 11"), "other")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("games_least = 12", "games_least = 11"),
+        ("game_ticks = 600", "game_ticks = 599"),
+        ("ticks_per_second = 8", "ticks_per_second = 9"),
+        ("agent_acts_once_in = 8", "agent_acts_once_in = 7"),
+    ],
+)
+def test_what_the_analysis_leaves_out_and_how_games_go_are_part_of_the_design(old, new):
+    assert old in PAPER
+    changed = study.parse(PAPER.replace(old, new), "other")
     assert changed.design_hash != study.shipped("paper").design_hash
 
 

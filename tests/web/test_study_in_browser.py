@@ -21,7 +21,7 @@ from tests.web.browsing import (  # noqa: F401  (a fixture)
     listened,
     wait_until,
 )
-from tests.web.serving import PHONE, StallingProxy, serving
+from tests.web.serving import LANDSCAPE, PHONE, StallingProxy, serving
 from tests.web.small_study import at_the_games, begun, events_before_the_games, small_study
 
 PASSWORD = "correct horse"
@@ -176,12 +176,13 @@ def hear_and_see_what_to_do(page, walker):
 
 
 @pytest.mark.long
-def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, browser):  # noqa: F811
-    with listened(browser, PHONE, has_touch=True, is_mobile=True) as (page, ear):
+@pytest.mark.parametrize("window", [PHONE, LANDSCAPE])
+def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, browser, window):  # noqa: F811
+    with listened(browser, window, has_touch=True, is_mobile=True) as (page, ear):
         page.goto(f"{url}/?PROLIFIC_PID=mobile")
         page.tap("text=I agree")
         for question in ("age-decline", "gender-0", "experience-0"):
-            page.check(f"#{question}")
+            page.tap(f"#{question}")
         page.tap("text=Continue")
         page.wait_for_selector("h1:has-text('How it works')")
         page.tap("text=Continue")
@@ -195,7 +196,7 @@ def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, brows
             page.wait_for_selector("h1:has-text('Meet your partners')")
         page.tap("text=I have seen enough")
         page.tap("[aria-label='Move Partner D up']")
-        page.check("#sure")
+        page.tap("#sure")
         page.tap("text=Send")
         for number in range(1, 9):
             page.wait_for_selector(f"h1:has-text('Game {number} of 8')")
@@ -205,7 +206,7 @@ def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, brows
         page.wait_for_selector("h1:has-text('Thank you')")
         assert page.inner_text(".code") == store.participants()[0].completion_code
         assert "You are participant 1." in page.inner_text(".who")
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
 
 
 def test_a_hidden_tab_pauses_the_game_and_says_so(url, store, browser):  # noqa: F811

@@ -20,6 +20,11 @@ TRY_AGAIN_LATER = 1013
 NORMAL = 1000
 
 _MOST_WAITING = 512  # messages for a page that does not take them
+_MOST_CHARACTERS = 4 * 1024**2  # of these messages
+# What makes the server ask its store, open a room or tell a whole game again; keys do not.
+_DEMANDING = (wire.Hello, wire.StartNext, wire.StartChosen, wire.Stop, wire.Submit)
+_DEMANDING_SHARE = 6  # of a page's messages one in so many may be of these
+_DEMANDING_BURST = 20.0
 _REFUSED = "too many messages, or one that is too long or no text"
 
 
@@ -34,6 +39,7 @@ class Connection:
         self._socket = socket
         self._rate = rate
         self._outgoing: asyncio.Queue[str | None] = asyncio.Queue(_MOST_WAITING)
+        self._waiting = 0  # characters of the messages that were not sent yet
         self._code = NORMAL
         self._open = True
         self.longest = wire.SMALL_FRAME  # characters of a frame; more where a stage needs them
@@ -41,10 +47,12 @@ class Connection:
     def send(self, message: Mapping[str, Any]) -> None:
         """Queue a message for the page."""
         if self._open:
-            try:
-                self._outgoing.put_nowait(json.dumps(message, separators=(",", ":")))
-            except asyncio.QueueFull:
+            text = json.dumps(message, separators=(",", ":"))
+            self._waiting += len(text)
+            if self._outgoing.full() or self._waiting > _MOST_CHARACTERS:
                 self.close(TRY_AGAIN_LATER)
+            else:
+                self._outgoing.put_nowait(text)
 
     def close(self, code: int = NORMAL) -> None:
         """Close the websocket once everything queued has been sent."""
@@ -61,11 +69,16 @@ class Connection:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while (text := await self._outgoing.get()) is not None:
                 await self._socket.send_text(text)
+                self._waiting -= len(text)
             await self._socket.close(self._code)
 
     async def messages(self) -> AsyncIterator[wire.PageMessage | InputError]:
-        """What the page says, or what is wrong with it, until it goes or breaks a limit."""
+        """What the page says, or what is wrong with it, until it goes or breaks a limit.
+
+        What is demanding and comes too often is not refused, but has to wait.
+        """
         bucket = TokenBucket(self._rate, 2 * self._rate)
+        demanding = TokenBucket(self._rate / _DEMANDING_SHARE, _DEMANDING_BURST)
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while self._open:
                 message = await self._socket.receive()
@@ -76,7 +89,10 @@ class Connection:
                     self.send({"type": "error", "message": _REFUSED})
                     self.close(POLICY_VIOLATION)
                     break
-                yield await _read(text)
+                said = await _read(text)
+                while isinstance(said, _DEMANDING) and not demanding.take():
+                    await asyncio.sleep(_DEMANDING_SHARE / self._rate)
+                yield said
 
 
 async def _read(text: str) -> wire.PageMessage | InputError:

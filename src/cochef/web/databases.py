@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy as sql
+from sqlalchemy.exc import DBAPIError
 
 from cochef.errors import InputError
 from cochef.web import schema
@@ -27,11 +28,17 @@ def served_alone(engine: sql.Engine) -> Iterator[None]:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
                 raise refusal
-            yield
+            try:
+                yield
+            finally:  # the connection goes back to the pool and would keep it
+                with contextlib.suppress(DBAPIError):
+                    connection.execute(sql.text(f"SELECT pg_advisory_unlock({_SERVER})"))
     elif path is None:  # in memory
         yield
     else:
-        with path.with_name(f"{path.name}.serving").open("a") as lock:
+        file = path.with_name(f"{path.name}.serving")
+        schema.make_private(file)
+        with file.open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

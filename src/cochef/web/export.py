@@ -113,8 +113,9 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
         "tick": DataColumn("number", "ticks that had been played"),
         "reason": DataColumn(
             "text",
-            "hidden (another tab or window), stall (the page fell behind), or gone (the page was "
-            "closed, reloaded or opened elsewhere, or the server was stopped)",
+            "hidden (another tab or window), stall (the page fell behind), gone (the page was "
+            "closed, reloaded or opened elsewhere, or the server was stopped), or store (the "
+            "database took long, and all games waited)",
         ),
         "paused": DataColumn("number", "1: the game was paused, 0: it went on"),
         "undrawn": DataColumn("number", "ticks played while the page did not show them"),

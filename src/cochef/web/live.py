@@ -92,9 +92,8 @@ class LiveGame:
     def announcement(self) -> dict[str, Any]:
         """The message that tells a page everything about the game."""
         setup = self.game.setup
-        earlier = {}
-        if self.history:
-            earlier = {"earlier": [json.loads(moment) for moment in self.history]}
+        # As texts: reading all moments again would hold up the clock.
+        earlier = {"earlier": self.history} if self.history else {}
         return {
             "type": "game",
             "game": self.number,
@@ -152,9 +151,10 @@ class LiveGame:
 
     def interrupt(self, reason: InterruptionReason) -> Interruption:
         """Note that the participant does not see the game from now on."""
-        # Nobody can play without a page, so this always pauses the game.
-        paused = self.may_pause or reason is InterruptionReason.GONE
-        self.pauses += paused
+        # Nobody can play without a page or a store, so these always pause the game.
+        always = (InterruptionReason.GONE, InterruptionReason.STORE)
+        paused = self.may_pause or reason in always
+        self.pauses += paused and reason is not InterruptionReason.STORE
         self.interruption = Interruption(
             len(self.actions), reason, paused, len(self.sent), time.time()
         )
@@ -180,7 +180,8 @@ class LiveGame:
 
     def restore(self, interruptions: Sequence[Interruption]) -> None:
         """Take up a stored game: how often it was paused, and why it stands."""
-        self.pauses = sum(one.paused for one in interruptions)
+        own = [one for one in interruptions if one.reason is not InterruptionReason.STORE]
+        self.pauses = sum(one.paused for one in own)
         still = [one for one in interruptions if not one.is_over]
         if still:
             self.interruption = still[-1]

@@ -46,6 +46,7 @@ class InterruptionReason(StrEnum):
     HIDDEN = "hidden"  # the page's tab was hidden
     STALL = "stall"  # what the page had drawn fell too far behind
     GONE = "gone"  # the page was closed, reloaded or opened elsewhere, or the server was stopped
+    STORE = "store"  # the database took long, so that all games waited; nobody loses a pause by it
 
 
 @dataclass(frozen=True)

@@ -127,12 +127,13 @@ class StudyStore:
     def open(cls, url: str, study: Study, *, simulated: bool = False) -> "StudyStore":
         """The database of a study, created where there is none.
 
-        Refuses another design than the one that participants have joined, and people beside
-        simulated participants.
+        Refuses another design than the one that participants have joined, people beside simulated
+        participants, and a database that a server is running on.
         """
         store = cls(schema.connect(url), study)
         try:
-            store._adopt(simulated)
+            with store.served_alone():  # what is stored now is what the server goes by
+                store._adopt(simulated)
         except InputError:
             store.close()
             raise
@@ -147,8 +148,8 @@ class StudyStore:
             if joined and design != study.design_hash:
                 raise InputError(
                     f"{joined} participants have joined another design of the study in this "
-                    "database; keep its name, agents, layouts, repeats and questions, or give "
-                    "another database"
+                    "database; keep its name, agents, layouts, questions, and number, length and "
+                    "pace of games, or give another database"
                 )
             there = _are_simulated(connection)
             if joined and there != simulated:

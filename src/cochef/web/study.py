@@ -40,6 +40,8 @@ _SIMPLE = (
     "completion_code",
     "prolific_id_form",
 )
+# Scores of games are compared only where these are the same.
+_NUMBERS_OF_GAMES = ("repeats", "game_ticks", "ticks_per_second", "agent_acts_once_in")
 _TABLES = ("agents", "comment_questions", "numbers", "exclusions", "texts", "questions", "layouts")
 _KEYS = (*_SIMPLE, "stand_in", *_TABLES)
 
@@ -135,9 +137,9 @@ class Study:
     def design_hash(self) -> str:
         """A checksum of what must not change once somebody has joined.
 
-        That is agents, layouts, number of games, questions, and what the analysis leaves out.
-        Agents are what their files hold, questions what can be answered; the words of a question
-        may change.
+        That is agents, layouts, number, length and pace of games, questions, and what the analysis
+        leaves out. Agents are what their files hold, questions what can be answered; the words of a
+        question may change.
         """
         unworded = [dataclasses.replace(question, text="") for question in self.questions]
         design = {
@@ -146,7 +148,7 @@ class Study:
             "loaded": {layout: dict(agents) for layout, agents in self.layouts.items()},
             "agent_files": self.agent_files,
             "layouts": {name: layouts.get(name).fingerprint for name in self.layouts},
-            "repeats": self.numbers.repeats,
+            **{name: getattr(self.numbers, name) for name in _NUMBERS_OF_GAMES},
             "questions": [dataclasses.asdict(question) for question in unworded],
             "comment_questions": self.comment_questions,
             "exclusions": dataclasses.asdict(self.exclusions),

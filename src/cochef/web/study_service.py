@@ -442,7 +442,7 @@ class StudyService:
         playing = [one for one in self._present.values() if one.live and one.live.due is not None]
         for visitor in playing:
             if visitor.live is not None:
-                self.loop.pause(visitor.live)
+                visitor.wait_for_store()
                 visitor.send({"type": "trouble", "text": _SLOW_STORE})
         return playing
 

@@ -91,6 +91,16 @@ class Visitor:
             elif live.seconds_behind > self.stall_seconds:
                 self.interrupt(InterruptionReason.STALL)
 
+    def wait_for_store(self) -> None:
+        """Nothing can be stored for a while: pause the running game, whatever is allowed."""
+        live = self.live
+        if live is not None and live.due is not None:
+            if live.interruption is not None:  # one in which the game went on
+                live.end_interruption()
+            live.interrupt(InterruptionReason.STORE)
+            self.loop.pause(live)
+            live.keys = Keys()
+
     def interrupt(self, reason: InterruptionReason) -> None:
         """The person does not see the running game: pause it, if that is still allowed."""
         live = self.live

@@ -23,6 +23,7 @@ MAX_FRAME = 128 * 1024  # characters; only where comments are sent
 ANSWERS_FRAME = 32 * 1024  # where questions are answered
 SMALL_FRAME = 2 * 1024  # everywhere else
 MAX_COUNTDOWN = 60.0  # seconds
+MAX_FREE_TICKS = 2_000  # of free play, where all moments are kept for the replay
 
 _LONGEST_NAME = 300
 _MOST_PARTNERS = 10_000
@@ -146,7 +147,7 @@ def _start(message: Mapping[str, Any]) -> StartNext | StartChosen:
             seat=whole_number(get("seat"), "seat", 0, SEATS - 1),
             rate=number(get("rate", 8.0), "rate", 0.5, 30.0),
             slowness=whole_number(get("slowness"), "slowness", 1, MAX_SLOWNESS),
-            ticks=whole_number(get("ticks"), "ticks", 1, MAX_TICKS),
+            ticks=whole_number(get("ticks"), "ticks", 1, MAX_FREE_TICKS),
         )
     if get("partner") is None:
         return StartNext(None)

@@ -96,7 +96,7 @@ function start(kitchen) {
 
 async function begin(message) {
   close();
-  const opened = await openGame(message, socket.send, message.earlier);
+  const opened = await openGame(message, socket.send, message.earlier?.map((moment) => JSON.parse(moment)));
   view = { ...opened, message };
   show(opened.root);
   opened.begin();
