@@ -196,7 +196,10 @@ def test_files_are_written_where_asked(store, tmp_path):
 def test_the_overview_counts_people_and_scores(store):
     seen = overview(store, now=1_020.0)
     assert (seen["participants"], seen["finished"], seen["here"]) == (5, 3, 4)
-    assert sum(group["stages"]["games"] for group in seen["groups"].values()) == 1
+    stages = [group["stages"] for group in seen["groups"].values()]
+    assert sum(sum(stage.values()) for stage in stages) == 5
+    assert sum(stage["games"] for stage in stages) == 1
+    assert seen["groups"][""]["stages"]["declined"] == 1  # without a layout
     assert sum(row["games"] for row in seen["scores"]) == 24
     with store.reading() as connection:
         total = connection.scalar(sql.select(sql.func.sum(GAMES.c.score)))

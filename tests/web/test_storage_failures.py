@@ -91,7 +91,8 @@ def hear_until_trouble(talker):
         if message["type"] == "stored":
             acknowledged = message["tick"]
         elif message["type"] == "tick":
-            talker.say("seen", t=message["t"])
+            with contextlib.suppress(ConnectionClosed):  # what was sent before can still be read
+                talker.say("seen", t=message["t"])
         elif message["type"] == "trouble":
             assert message["text"]
             return acknowledged

@@ -29,6 +29,8 @@ from cochef.web.session import GameSetup, JointAction, PlayedGame
 
 MOST_TIMES = 20_000  # ticks whose timing is kept
 
+_MOST_UNSWEPT = 24  # closed rooms of some 8 MB each whose memory waits until nobody plays
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -48,7 +50,7 @@ class Rooms:
         self._slots = slots
         self._most = most
         self._own_code = frozenset(own_code)
-        self._unswept = False  # whether rooms were closed whose memory is not free yet
+        self._unswept = 0  # rooms that were closed and whose memory is not free yet
         self._rooms: dict[tuple[Layout, str], Room] = {}
         self._opener = ThreadPoolExecutor(1, "opener")
 
@@ -58,8 +60,9 @@ class Rooms:
             event_loop = asyncio.get_running_loop()
             await event_loop.run_in_executor(self._opener, self.open, layout, partners)
             self._close_idle()
-            if self._unswept and not any(room.games for room in self._rooms.values()):
-                self._unswept = False
+            nobody_plays = not any(room.games for room in self._rooms.values())
+            if self._unswept and (nobody_plays or self._unswept >= _MOST_UNSWEPT):
+                self._unswept = 0
                 await event_loop.run_in_executor(self._opener, _sweep)
 
     def _close_idle(self) -> None:
@@ -70,7 +73,7 @@ class Rooms:
         closed = set(idle[: max(0, excess)])
         if closed:
             self._rooms = {key: room for key, room in self._rooms.items() if room not in closed}
-            self._unswept = True
+            self._unswept += len(closed)
 
     def open(self, layout: Layout, partners: Sequence[str]) -> None:
         """Open one room for all these partners on a layout, unless it is open already."""
@@ -103,7 +106,7 @@ class Rooms:
 
 
 def _sweep() -> None:
-    """Free the memory of closed rooms; it holds up the clock, so only while nobody plays."""
+    """Free the memory of closed rooms; it holds up the clock, so it is done rarely."""
     jax.clear_caches()  # of tracing; open rooms have their programs
     gc.unfreeze()
     gc.collect()

@@ -7,19 +7,22 @@ import sqlalchemy as sql
 
 from cochef.web.caveats import caveats
 from cochef.web.progress import StudyStage
-from cochef.web.records import GameEnd, Phase
+from cochef.web.records import NO_LAYOUT, GameEnd, Phase
 from cochef.web.schema import GAMES
 from cochef.web.store import StudyStore
 
 
 def overview(store: StudyStore, now: float) -> dict[str, Any]:
-    """Participants by layout and stage, who was here lately, and scores so far; ready for JSON."""
+    """Participants by layout and stage, who was here lately, and scores so far; ready for JSON.
+
+    Who has not consented has no layout.
+    """
     people = store.participants()
     groups = {}
-    for layout in store.study.layouts:
+    for layout in (*store.study.layouts, NO_LAYOUT):
         stages = Counter(str(one.progress.stage) for one in people if one.layout == layout)
         groups[layout] = {
-            "wanted": store.study.numbers.participants_per_layout,
+            "wanted": store.study.numbers.participants_per_layout if layout else 0,
             "finished": stages[StudyStage.THANKS],
             "stages": {stage.value: stages[stage] for stage in StudyStage},
         }

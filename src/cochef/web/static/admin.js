@@ -48,6 +48,11 @@ function table(caption, heads, rows) {
   );
 }
 
+/** A participant's kitchen; before they consent they have none. */
+function placed(layout) {
+  return layout ? plain(layout) : "none";
+}
+
 function login() {
   leaveView();
   const input = element("input", { type: "password", id: "password", autocomplete: "current-password" });
@@ -68,13 +73,13 @@ async function overview() {
   const numbers = element("p", { role: "status" });
   const kitchens = Object.entries(found.groups);
   const stages = Object.keys(kitchens[0][1].stages);
-  const groups = table("Progress by kitchen", ["Kitchen", "Wanted", ...stages], kitchens.map(([layout, group]) => [plain(layout), String(group.wanted), ...stages.map((stage) => String(group.stages[stage]))]));
+  const groups = table("Progress by kitchen", ["Kitchen", "Wanted", ...stages], kitchens.map(([layout, group]) => [placed(layout), layout ? String(group.wanted) : "", ...stages.map((stage) => String(group.stages[stage]))]));
   const scores = table("Scores of games that count", ["Kitchen", "Agent", "Participant is", "Mean score", "Games"], found.scores.map((row) => [plain(row.layout), row.agent, `chef ${row.seat + 1}`, row.mean.toFixed(1), String(row.games)]));
   const people = table(
     "Participants",
     ["Number", "Kitchen", "Stage", "Games", "Last seen", "Here", "", ""],
     found.people.map(({ participant, layout, stage, games: played, of, seen_seconds_ago: ago }) => [
-      String(participant), plain(layout), stage, `${played} of ${of}`, `${clockWords(ago)} ago`, found.present.includes(participant) ? "yes" : "no",
+      String(participant), placed(layout), stage, `${played} of ${of}`, `${clockWords(ago)} ago`, found.present.includes(participant) ? "yes" : "no",
       button("Games", () => games(participant), { "aria-label": `Games of participant ${participant}` }),
       button("Withdraw", () => withdraw(participant), { "aria-label": `Withdraw participant ${participant}` }),
     ]),

@@ -39,6 +39,7 @@ export function orderList(kitchen) {
 
 function hand(seat, who) {
   const picture = icon(null, 26);
+  picture.hidden = true;
   const words = element("span", { class: "holds" }, "nothing");
   const box = element("div", { class: `hand seat${seat}` }, icon(`portrait:${seat}`, 26), element("span", {}, who), picture, words);
   let shown = "";
@@ -48,6 +49,7 @@ function hand(seat, who) {
       if (item === shown) return;
       shown = item;
       showIcon(picture, item);
+      picture.hidden = !item;
       words.textContent = itemWords(item);
     },
   };
