@@ -112,7 +112,7 @@ def test_columns_of_numbers_are_on_the_right(tmp_path):
     Report("results", [table]).write(tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert '<th>partner</th><th class="number">hsp</th><th>says</th>' in page
-    assert '<td>a</td><td class="number">-1.0 ± 2</td><td>5 stars</td>' in page
+    assert '<td>a</td><td class="number">-1.0&nbsp;±&nbsp;2</td><td>5 stars</td>' in page
 
 
 def test_our_scores_stand_next_to_the_papers_by_seat_where_it_has_seats():

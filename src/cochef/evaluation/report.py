@@ -23,12 +23,13 @@ _MARKUP = re.compile(
 )
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2 { line-height: 1.2; }
+p { max-width: 60rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 table { display: block; overflow-x: auto; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #8886; text-align: left; }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid #8886; text-align: left; }
 td { vertical-align: top; }
 th { vertical-align: bottom; }
 .number { text-align: right; }
@@ -200,7 +201,9 @@ def _html_table(table: ResultTable) -> str:
     for number, row in enumerate(table.rows):
         cells = []
         for column, cell in enumerate(row):
-            text = f"<b>{escape(cell)}</b>" if (number, column) in table.bold else escape(cell)
+            text = escape(cell).replace(" ± ", "&nbsp;±&nbsp;")
+            if (number, column) in table.bold:
+                text = f"<b>{text}</b>"
             cells.append(f"<td{kinds[column]}>{text}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     body = "\n".join(rows)

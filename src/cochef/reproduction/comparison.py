@@ -87,7 +87,7 @@ PLACE = ("layout", "partner", "seat")
 
 def place(entry: Entry) -> tuple[str, ...]:
     """Layout, partner and seat of an entry."""
-    return (entry.layout, entry.partner, "both" if entry.seat is None else str(entry.seat))
+    return (*partner_place(entry), "both" if entry.seat is None else str(entry.seat))
 
 
 def add_bars(page: Page, name: str, entries: Sequence[Entry], title: str) -> None:
@@ -145,14 +145,16 @@ def show_scripts(stored: Stored) -> Page:
         "seats together."
     )
     entries = script_entries(stored)
-    add_grid(page, "scripts", "With scripted partners", entries, _partner_place, PLACE[:2])
+    add_grid(page, "scripts", "With scripted partners", entries, partner_place, PLACE[:2])
     add_bars(page, "scripts", entries, "With scripted partners")
     page.claim(_script_claims(entries))
     return page
 
 
-def _partner_place(entry: Entry) -> tuple[str, ...]:
-    return entry.layout, entry.partner
+def partner_place(entry: Entry) -> tuple[str, ...]:
+    """Layout and partner of an entry, without what is the same in a whole table or row."""
+    partner = entry.partner.removeprefix("script:").removesuffix(f":{entry.layout}")
+    return entry.layout, partner
 
 
 def _script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:

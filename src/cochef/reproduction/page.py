@@ -98,13 +98,18 @@ def grid(
         places.setdefault(row_of(entry), {})[entry.condition] = entry
     body = []
     bold = set()
+    last = ""
     for place, by_condition in places.items():
         cells = [by_condition.get(name) for name in conditions]
         means = [cell.score.mean for cell in cells if cell is not None and cell.score is not None]
         for column, cell in enumerate(cells, start=len(place) + 1):
             if len(means) > 1 and cell is not None and cell.is_near(max(means)):
                 bold.add((len(body), column))
-        body.append((*place, OURS, *(_cell(cell, Entry.ours) for cell in cells)))
+        shown = place
+        if place[0] == last:
+            shown = ("", *place[1:])  # the layout is said once
+        last = place[0]
+        body.append((*shown, OURS, *(_cell(cell, Entry.ours) for cell in cells)))
         if any(cell is not None and cell.published is not None for cell in cells):
             blank = ("",) * len(place)
             body.append((*blank, PAPER, *(_cell(cell, Entry.papers) for cell in cells)))
