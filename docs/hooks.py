@@ -30,6 +30,7 @@ COMMANDS = "reference/commands"
 NOTEBOOK = "tutorials/first_steps.ipynb"
 # A link to a file outside of docs, which the site does not have: its text is shown instead.
 _TO_SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|cluster|locks)/[^)]*\)")
+_LINKED = re.compile(r"\]\(([\w-]+/\w+\.md)\)")
 _TITLE = re.compile(r"^ \w.*\n -+ *$", re.MULTILINE)
 _ENTRY = re.compile(r"^  (?=\S)", re.MULTILINE)
 _SEVERAL = re.compile(r"\[(\S+) \[\S+ \.\.\.\]\]")
@@ -47,10 +48,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     _section(nav, "Project").extend(
         [{"Contributing": "contributing.md"}, {"Changelog": "changelog.md"}]
     )
-    results = Path(config.docs_dir) / "results"
-    pages = [results / "index.md", *sorted(results.glob("*/*.md"))]
-    found = [str(page.relative_to(config.docs_dir)) for page in pages if page.exists()]
-    _section(nav, "Results")[0:0] = found
+    index = Path(config.docs_dir) / "results" / "index.md"
+    if index.exists():
+        linked = dict.fromkeys(_LINKED.findall(index.read_text()))  # in the paper's order
+        _section(nav, "Results")[:0] = [f"results/{page}" for page in ("index.md", *linked)]
     return config
 
 
