@@ -74,7 +74,8 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
     for one in shown:
         name = one.experiment.name
         where = ", ".join(one.experiment.paper) or "beyond the paper"
-        if one.experiment.goals is not no_goals:
+        has_cells = any(isinstance(block, ResultTable) for block in one.page.blocks)
+        if one.experiment.goals is not no_goals and has_cells:
             one.page.blocks.insert(0, _note(found))
         one.page.write(f"{one.experiment.title} ({where})", directory / name)
         paths.append(directory / name / MARKDOWN)
