@@ -2,11 +2,12 @@
 
 Also from a process with more devices:
 
-python -m tests.learning.first_iteration DEVICES METHOD MEMBERS FILE
+python -m tests.learning.first_iteration DEVICES MEMBERS DIRECTORY METHODS...
 """
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -73,7 +74,13 @@ def first_iteration(method, members):
     return before | arrays(state, "after") | arrays(metrics, "metrics")
 
 
+def main(devices, members, directory, *methods):
+    """Write the first iteration of every method, computed on so many devices, into a directory."""
+    jax.config.update("jax_num_cpu_devices", int(devices))
+    for method in methods:
+        assert trainer(method, int(members)).mesh.size == int(devices)
+        np.savez(Path(directory) / method, **first_iteration(method, int(members)))
+
+
 if __name__ == "__main__":
-    jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-    assert trainer(sys.argv[2], int(sys.argv[3])).mesh.size == int(sys.argv[1])
-    np.savez(sys.argv[4], **first_iteration(sys.argv[2], int(sys.argv[3])))
+    main(*sys.argv[1:])

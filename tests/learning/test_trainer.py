@@ -48,11 +48,17 @@ def four(method):
 
 
 @pytest.fixture(scope="module")
-def four_on_two_devices(method, tmp_path_factory):
-    path = tmp_path_factory.mktemp("devices") / "four.npz"
-    command = [sys.executable, "-m", "tests.learning.first_iteration", "2", method, "4", str(path)]
-    subprocess.run(command, check=True)
-    with np.load(path) as found:
+def on_two_devices(tmp_path_factory):
+    """A file for each method: four members on two devices."""
+    directory = tmp_path_factory.mktemp("devices")
+    command = [sys.executable, "-m", "tests.learning.first_iteration", "2", "4", str(directory)]
+    subprocess.run([*command, *METHODS], check=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def four_on_two_devices(on_two_devices, method):
+    with np.load(on_two_devices / f"{method}.npz") as found:
         return dict(found)
 
 
