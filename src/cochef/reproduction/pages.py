@@ -149,6 +149,12 @@ def _verdicts(claims: Sequence[Claim]) -> str:
     return ", ".join(f"{times[verdict]} {verdict}" for verdict in times) or "-"
 
 
+def _version(result: StoredResult) -> str:
+    """The commit of the code that ran, if it is known, else its version."""
+    commit = result.code.get("commit")
+    return str(result.code["cochef"]) if commit is None else str(commit)[:12]
+
+
 def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
     """The state of every cell: populations, agents, steps, when, and which code."""
     rows = []
@@ -156,7 +162,7 @@ def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
         results = found.results.select(key.kind, key.condition, key.layout)
         first = results[0]
         steps = ", ".join(f"{name} {number:,}" for name, number in first.steps.items())
-        versions = sorted({str(one.code.get("commit") or one.code["cochef"]) for one in results})
+        versions = sorted({_version(one) for one in results})
         rows.append(
             (
                 *(key.kind, key.condition, key.layout, ", ".join(str(one.seed) for one in results)),
@@ -166,7 +172,7 @@ def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
             )
         )
     header = (
-        *("kind", "condition", "layout", "populations", "agents", "steps of a policy", "last"),
+        *("kind", "condition", "layout", "seeds", "agents", "steps of a policy", "last"),
         *("code", "configuration", "current"),
     )
     return ResultTable("State of every cell", header, tuple(sorted(rows)))
