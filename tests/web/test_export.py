@@ -136,7 +136,9 @@ def test_an_export_says_which_agents_stand_in(store):
     files = export.files(store)
     stand_ins = {row["agent"]: row["stand_in"] for row in rows_of(files, "games")}
     assert stand_ins == {"HSP": "0", "FCP": "0", "MEP": "1", "TrajDiv": "1"}
-    assert "in counter_circuit, 'MEP' names the method mep" in files["notes.txt"].decode()
+    notes = files["notes.txt"].decode()
+    assert "'MEP' names the method mep, which did not make 'script:" in notes
+    assert "(in counter_circuit, many_orders)" in notes
 
 
 def test_nothing_in_an_export_tells_who_a_participant_is(store):

@@ -23,12 +23,14 @@ class StandIn:
     method: str
 
     @property
+    def wrong(self) -> str:
+        """What is wrong with the label, in words."""
+        return f"{self.label!r} names the method {self.method}, which did not make {self.loaded!r}"
+
+    @property
     def described(self) -> str:
         """The stand-in in words."""
-        return (
-            f"in {self.layout}, {self.label!r} names the method {self.method}, "
-            f"which did not make {self.loaded!r}"
-        )
+        return f"in {self.layout}, {self.wrong}"
 
 
 def find(agents: Mapping[str, Mapping[str, str]]) -> list[StandIn]:
