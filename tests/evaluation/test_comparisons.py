@@ -75,7 +75,7 @@ def test_agents_of_one_population_are_not_paired_by_their_number():
 
 def test_the_finding_says_how_far_ahead_with_its_statistic():
     sentence = findings.main_finding(RECORDS)
-    assert sentence.startswith("hsp scores 55.0 more than fcp over 2 partners (95% interval +49")
+    assert sentence.startswith("hsp scores 55.0 more than fcp over 2 partners (95% interval +44.7")
     assert "p < 0.001, 4 populations" in sentence
 
 

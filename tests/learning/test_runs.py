@@ -213,6 +213,15 @@ def press_ctrl_c():
     os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.fixture
+def _interruptible():
+    """Ctrl-C interrupts, also if the tests were started in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_ctrl_c_saves_the_iteration_under_way_and_the_run_resumes_after_it(finished, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, writers=[At(5, press_ctrl_c)], checkpoint_seconds=1e9)
@@ -222,6 +231,7 @@ def test_ctrl_c_saves_the_iteration_under_way_and_the_run_resumes_after_it(finis
     assert outcome(tmp_path) == outcome(finished)
 
 
+@pytest.mark.usefixtures("_interruptible")
 def test_ctrl_c_in_the_last_iteration_lets_the_run_end(finished, tmp_path):
     train(tmp_path, writers=[At(ITERATIONS, press_ctrl_c)])
     assert outcome(tmp_path) == outcome(finished)

@@ -245,7 +245,7 @@ def test_a_transferred_run_that_was_stopped_ends_as_if_it_had_not_been(
     train = runs.train
 
     def train_and_checkpoint(*arguments, **options):
-        return train(*arguments, checkpoint_seconds=0.0, **options)
+        return train(*arguments, **{**options, "checkpoint_seconds": 0.0})
 
     monkeypatch.setattr(runs, "train", train_and_checkpoint)
     with pytest.raises(StoppedError):
