@@ -37,6 +37,7 @@ img { max-width: 100%; height: auto; }
 figure { display: inline-block; width: min(100%, 29rem); vertical-align: top; }
 figure { margin: 1rem .5rem 1rem 0; }
 .embedded { width: auto; }
+.wide { width: 100%; }
 figcaption, .note { opacity: .8; }
 .note { margin-top: -.6rem; font-size: .9rem; }
 .lead { font-size: 1.15rem; }
@@ -120,6 +121,8 @@ class Picture:
     file: str
     caption: str
     content: bytes = b""
+    wide: bool = False
+    """Whether it takes the whole width of the page, as one of several panels does."""
 
     def markdown(self) -> str:
         """The block as Markdown."""
@@ -129,7 +132,7 @@ class Picture:
     def html(self) -> str:
         """The block as HTML."""
         source = quote(self.file)
-        kind = ""
+        kind = ' class="wide"' if self.wide else ""
         if self.content:
             source = f"data:{guess_type(self.file)[0]};base64,{b64encode(self.content).decode()}"
             kind = ' class="embedded"'

@@ -55,7 +55,8 @@ def show_films(stored: Stored) -> Page:
                 for ending, what in ((".png", "strip"), (".gif", "film")):
                     content = result.read(f"{name}{ending}")
                     caption = f"{condition.method} (chef 1) with {partner} (chef 2): {what}"
-                    page.picture(f"{condition.method}-{name}{ending}", content, caption)
+                    file = f"{condition.method}-{name}{ending}"
+                    page.picture(file, content, caption, wide=what == "strip")
     return page
 
 

@@ -13,6 +13,7 @@ from cochef.files import write_whole
 from cochef.reproduction.claims import MARGIN, Claim
 from cochef.reproduction.scores import Entry, tidy
 
+_NARROW = 5.0  # inches of a figure that stands beside others
 OURS = "ours"
 PAPER = "paper"
 DIFFERENCE = "difference"
@@ -44,12 +45,13 @@ class Page:
 
     def figure(self, name: str, figure: Figure, caption: str) -> None:
         """Add a figure, as PNG and SVG."""
-        self.blocks.append(Picture(f"{name}.png", caption))
+        wide = figure.get_figwidth() > _NARROW
+        self.blocks.append(Picture(f"{name}.png", caption, wide=wide))
         self.figures[name] = figure
 
-    def picture(self, name: str, content: bytes, caption: str) -> None:
+    def picture(self, name: str, content: bytes, caption: str, *, wide: bool = False) -> None:
         """Add a picture or film that is there already."""
-        self.blocks.append(Picture(name, caption))
+        self.blocks.append(Picture(name, caption, wide=wide))
         self.files[name] = content
 
     def claim(self, claims: Iterable[Claim]) -> None:

@@ -26,6 +26,7 @@ _QUICKEST = (
     "ticks_per_second=60",
     "game_ticks=80",
     "warmup_ticks=20",
+    "warmup_ticks_least=20",
     "tutorial_ticks=20",
 )
 _DATABASE = "rehearsal.db"
