@@ -80,6 +80,14 @@ def test_with_little_time_populations_get_fewer_agents_and_with_none_the_least_i
         plan.within(wanted, 1e-5, store)
 
 
+def test_in_brief_every_experiment_has_one_layout():
+    made = plan.make(scope("all", layouts=("counter_circuit", "distant_tomato"), brief=True))
+    places = [(name, block.layout) for block in made.blocks for name in block.experiments]
+    assert len(places) == len({name for name, _ in places})
+    assert ("scripts", "counter_circuit") in places
+    assert ("film-strip", "distant_tomato") in places
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -35,7 +35,7 @@ class Reproduce:
     preset: PresetName = "laptop"
     """The settings: for a test, minutes, the results on two cores, or the paper's."""
     layouts: tuple[str, ...] = ()
-    """Layouts in the order of running; the paper's five if not given, with `smoke` two of them."""
+    """Layouts in the order of running; else the paper's five, with `smoke` one an experiment."""
     seeds: tuple[int, ...] = (0,)
     """Populations; everything that is trained follows from them."""
     agents: int | None = None

@@ -33,7 +33,7 @@ class Scope:
     study: str | None = None
     """The database of a study with people."""
     brief: bool = False
-    """Whether experiments beside the main comparison take one layout only, for tests."""
+    """Whether experiments take the first layout that they are about and no other, for tests."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
@@ -56,7 +56,7 @@ class Scope:
     def layouts_of(self, experiment: Experiment) -> tuple[str, ...]:
         """The layouts in which an experiment is run, in order."""
         found = [layout for layout in self.layouts if layout in experiment.layouts]
-        return tuple(found[:1] if self.brief and not experiment.first else found)
+        return tuple(found[:1] if self.brief else found)
 
     def setting(self, layout: str, seed: int) -> Setting:
         """Where a part of an experiment is run."""
