@@ -63,6 +63,10 @@ class PlanCluster:
         else:
             _print_schedules(schedules, jobs)
             print_line(f"a worker has {estimator.cores} cores; times are {estimator.source}")
+            unknown = sum(not estimator.is_known(job) for job in jobs)
+            if unknown:
+                each = f"{estimates.UNKNOWN_SECONDS:g} seconds each"
+                print_line(f"{unknown} small jobs of kinds that were never measured count {each}")
             print_line(f"training: {steps / 1e9:,.1f} billion environment steps")
             _print_path(path, seconds)
         if self.picture:

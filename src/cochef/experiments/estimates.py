@@ -23,7 +23,7 @@ from cochef.runtime import cores as cores_here
 
 _LEAST_SECONDS = 0.1
 _START_SECONDS = 10.0  # mostly compiling; how long the smallest job of another size takes
-_OTHER_SECONDS = 30.0  # a job of a kind that no table has
+UNKNOWN_SECONDS = 30.0  # a job of a kind that no table has
 _MAX_BYTES = 1024**2
 
 _HEADER = (
@@ -169,7 +169,12 @@ class Estimator:
             # The rate of jobs of the same pace includes what it took to start.
             is_same = similar[0].pace == work.pace
             return seconds if is_same else max(_START_SECONDS, seconds)
-        return _OTHER_SECONDS
+        return UNKNOWN_SECONDS
+
+    def is_known(self, job: Job) -> bool:
+        """Whether a job of its kind was ever measured."""
+        work = work_of(job.description)
+        return any(table.most_similar(work) for table in (self.own, self.saved))
 
     def left(self, jobs: Iterable[Job], store: JobStore) -> float:
         """About how many seconds all jobs take that are not done."""
