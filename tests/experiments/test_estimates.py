@@ -58,11 +58,20 @@ def test_jobs_of_very_different_times_are_estimated_by_what_they_took(store):
 
 
 def test_what_is_unlike_all_finished_jobs_is_estimated_by_saved_rates(store):
-    paper = population(preset="paper")
-    before = seconds(store, paper)
-    finish(store, population(), 1.0)
-    assert seconds(store, paper) == before > seconds(store, population(seed=1))
-    assert estimates.measured(store, cores=4).seconds(paper) == pytest.approx(before / 2)
+    before = seconds(store, population())
+    finish(store, Job(Write("word"), "word"), 1.0)
+    assert seconds(store, population()) == before > 60.0
+    assert estimates.measured(store, cores=4).seconds(population()) == pytest.approx(before / 2)
+
+
+def test_trainings_on_the_26_planes_are_known_once_one_was_measured(store):
+    paper = population(preset="paper", members=2)
+    assumed = seconds(store, paper)
+    assert assumed > 100 * seconds(store, population(members=2))
+    assert not estimates.measured(store).is_known(paper)
+    finish(store, paper, 70.0)
+    assert estimates.measured(store).is_known(paper)
+    assert seconds(store, population(preset="paper", members=4)) == pytest.approx(140.0)
 
 
 def test_a_shard_takes_its_share_and_joining_shards_is_no_training(store):

@@ -63,10 +63,7 @@ class PlanCluster:
         else:
             _print_schedules(schedules, jobs)
             print_line(f"a worker has {estimator.cores} cores; times are {estimator.source}")
-            unknown = sum(not estimator.is_known(job) for job in jobs)
-            if unknown:
-                each = f"{estimates.UNKNOWN_SECONDS:g} seconds each"
-                print_line(f"{unknown} small jobs of kinds that were never measured count {each}")
+            _print_assumptions([job for job in jobs if not estimator.is_known(job)])
             print_line(f"training: {steps / 1e9:,.1f} billion environment steps")
             _print_path(path, seconds)
         if self.picture:
@@ -112,6 +109,23 @@ def _described(
     """All that is shown, for other programs."""
     hours = {job.name: seconds[job.address] / HOUR for job in path.jobs}
     return {"schedules": _rows(schedules), "critical path": hours, "environment steps": steps}
+
+
+def _print_assumptions(unknown: "list[Job]") -> None:
+    """Say what jobs are taken to cost that are unlike all that was measured."""
+    from cochef.experiments import estimates
+
+    works = [estimates.work_of(job.description) for job in unknown]
+    trainings = [work for work in works if work.observation == "grid"]
+    if trainings:
+        print_line(
+            f"ASSUMED: {len(trainings)} trainings on the 26 planes, never measured, cost "
+            f"{estimates.GRID_COST:g} times those on the compact vector"
+        )
+    if len(unknown) > len(trainings):
+        others = len(unknown) - len(trainings)
+        each = f"{estimates.UNKNOWN_SECONDS:g} seconds each"
+        print_line(f"ASSUMED: {others} small jobs of kinds never measured take {each}")
 
 
 def _print_schedules(schedules: "list[JobSchedule]", jobs: "list[Job]") -> None:

@@ -24,6 +24,9 @@ from cochef.runtime import cores as cores_here
 _LEAST_SECONDS = 0.1
 _START_SECONDS = 10.0  # mostly compiling; how long the smallest job of another size takes
 UNKNOWN_SECONDS = 30.0  # a job of a kind that no table has
+# A pass through the paper's convolutions in passes on the compact vector, by their multiply-adds:
+# assumed, where no training on the 26 planes was measured.
+GRID_COST = 100.0
 _MAX_BYTES = 1024**2
 
 _HEADER = (
@@ -43,7 +46,7 @@ _NETWORK = ("observation", "channels", "hidden", "recurrent", "recurrent_kind", 
 _JOIN = "join"  # the kind of a job that joins shards, which trains nobody
 _SHARD = "shard"
 # Best responses are trained as agents are: with a pool, which has one policy.
-_LIKE = {"exploitability": "agents"}
+_LIKE = {"bound": "agents", "exploitability": "agents"}
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,14 @@ class Estimator:
     def seconds(self, job: Job) -> float:
         """About how long a job takes."""
         work = work_of(job.description)
+        seconds = self._measured(work)
+        if seconds is None and work.observation == "grid":
+            compact = replace(work, pace={**work.pace, "observation": "compact"})
+            seconds = self._measured(replace(compact, amount=GRID_COST * work.amount))
+        return UNKNOWN_SECONDS if seconds is None else seconds
+
+    def _measured(self, work: JobWork) -> float | None:
+        """The seconds of some work by similar jobs, if there are any."""
         for table in (self.own, self.saved):
             similar = table.most_similar(work)
             if not similar:
@@ -169,12 +180,11 @@ class Estimator:
             # The rate of jobs of the same pace includes what it took to start.
             is_same = similar[0].pace == work.pace
             return seconds if is_same else max(_START_SECONDS, seconds)
-        return UNKNOWN_SECONDS
+        return None
 
     def is_known(self, job: Job) -> bool:
-        """Whether a job of its kind was ever measured."""
-        work = work_of(job.description)
-        return any(table.most_similar(work) for table in (self.own, self.saved))
+        """Whether a job of its kind was ever measured, with networks of its kind if it trains."""
+        return self._measured(work_of(job.description)) is not None
 
     def left(self, jobs: Iterable[Job], store: JobStore) -> float:
         """About how many seconds all jobs take that are not done."""
