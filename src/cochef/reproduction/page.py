@@ -45,7 +45,7 @@ class Page:
 
     def figure(self, name: str, figure: Figure, caption: str) -> None:
         """Add a figure, as PNG and SVG."""
-        wide = figure.get_figwidth() > _NARROW
+        wide = bool(figure.get_figwidth() > _NARROW)  # not numpy's
         self.blocks.append(Picture(f"{name}.png", caption, wide=wide))
         self.figures[name] = figure
 
