@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from cochef.reproduction.page import Page
 from cochef.reproduction.stages import LIKENESS, CompareLikeness, write_json
 from cochef.reproduction.study_page import PEOPLE, SIMULATED, STUDY, show_study
 
+if TYPE_CHECKING:
+    from cochef.web.study import Study
+
 _PAPER_STUDY = "paper"
 _QUICKEST = (
-    "repeats=1",
+    "repeats=2",  # enough games that nobody is left out
     "ticks_per_second=60",
     "game_ticks=80",
     "warmup_ticks=20",
@@ -64,14 +67,28 @@ class SimulateStudy:
             "numbers": list(self.numbers),
         }
 
-    def run(self, context: JobContext) -> None:
-        """Start a server, let everybody take part, and analyse what it stored."""
-        from cochef.web import rehearse, study  # noqa: PLC0415  (an extra)
-        from cochef.web.store import StudyStore  # noqa: PLC0415
+    @property
+    def all_numbers(self) -> tuple[str, ...]:
+        """All changes to the numbers of the study."""
+        from cochef.web import rehearse  # noqa: PLC0415  (an extra)
 
         per_layout = f"participants_per_layout={self.participants_per_layout}"
-        numbers = (*rehearse.QUICK, *self.numbers, per_layout)
-        found = study.with_numbers(study.get(_PAPER_STUDY), numbers)
+        return (*rehearse.QUICK, *self.numbers, per_layout)
+
+    @property
+    def study(self) -> "Study":
+        """The study that is rehearsed; an error if it does not allow these numbers."""
+        from cochef.web import study  # noqa: PLC0415  (an extra)
+
+        return study.with_numbers(study.get(_PAPER_STUDY), self.all_numbers)
+
+    def run(self, context: JobContext) -> None:
+        """Start a server, let everybody take part, and analyse what it stored."""
+        from cochef.web import rehearse  # noqa: PLC0415  (an extra)
+        from cochef.web.store import StudyStore  # noqa: PLC0415
+
+        numbers = self.all_numbers
+        found = self.study
         people = len(found.layouts) * self.participants_per_layout
         path = context.directory / _DATABASE
         for left in context.directory.glob(f"{_DATABASE}*"):
