@@ -190,7 +190,7 @@ def readme_table(found: Stored) -> ResultTable:
         if not means:
             continue
         for column, entry in enumerate(entries, start=2):
-            if entry.is_near(max(means)):
+            if len(means) > 1 and entry.is_near(max(means)):
                 bold.add((len(body), column))
         cells = [_readme_cell(entry) for entry in entries]
         body.append((layout, partner.removeprefix("script:"), *cells, _populations(entries)))
