@@ -10,7 +10,7 @@ import time
 import pytest
 
 from cochef import reproduction
-from cochef.reproduction.declared import TRIAL_LAYOUTS
+from cochef.reproduction.declared import LAYOUTS, TRIAL_LAYOUTS
 
 PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()", "reproduce"]
 TEN_MINUTES = 600
@@ -44,6 +44,18 @@ def test_an_unknown_experiment_or_layout_is_refused_before_anything_is_run(tmp_p
     assert done.returncode == 2
     assert "unknown layout of the paper 'cramped_room'" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_docs_are_about_all_experiments_and_layouts_whatever_the_command_is_about(tmp_path):
+    pages = tmp_path / "docs"
+    words = ("theorem", "--preset", "smoke", "--results", tmp_path / "none")
+    done = reproduce(*words, "--out", tmp_path / "out", "--collect", "--pages", pages)
+    assert done.returncode == 0, done.stderr
+    index = (pages / "index.md").read_text()
+    for name in reproduction.EXPERIMENTS:
+        assert f"({name}/report.md)" in index
+    scripts = (pages / "scripts" / "scripts.csv").read_text()
+    assert {row["layout"] for row in csv.DictReader(io.StringIO(scripts))} == set(LAYOUTS)
 
 
 @pytest.mark.long

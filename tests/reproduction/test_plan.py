@@ -8,7 +8,7 @@ import pytest
 from cochef import methods, reproduction
 from cochef.errors import InputError
 from cochef.experiments import estimates
-from cochef.experiments.jobs import DONE, JobStore
+from cochef.experiments.jobs import DONE, TRAINING, JobStore
 from cochef.reproduction import plan
 from cochef.reproduction.plan import Scope
 
@@ -39,6 +39,56 @@ def test_a_population_is_complete_before_the_next_begins_and_so_is_a_layout():
     ]
     for block in made.blocks:
         assert [goal.condition for goal in block.goals] == list(methods.names())
+
+
+def test_the_main_comparison_of_all_populations_comes_first_and_ablations_come_last():
+    names = ("pool-construction", "scripts", "event-difference", "cross-play", "pool-size")
+    made = plan.make(scope(*names, layouts=("counter_circuit",), seeds=(0, 1)))
+    order = [(*block.experiments, block.seed) for block in made.blocks]
+    assert order == [
+        ("scripts", 0),
+        ("scripts", 1),
+        ("event-difference", 0),
+        ("cross-play", 0),
+        ("event-difference", 1),
+        ("cross-play", 1),
+        ("pool-construction", 0),
+        ("pool-size", 0),
+        ("pool-construction", 1),
+        ("pool-size", 1),
+    ]
+    trains = [any(job.stage.kind in TRAINING for job in block.jobs) for block in made.blocks]
+    assert trains == [True] * 2 + [False] * 4 + [True] * 4
+
+
+def test_chosen_methods_are_run_alone_and_the_rest_is_named():
+    chosen = scope(
+        *("scripts", "cross-play", "human-likeness"),
+        layouts=("counter_circuit",),
+        methods=("hsp", "sp"),
+    )
+    made = plan.make(chosen)
+    assert [goal.condition for _, goal in made.goals] == ["hsp", "sp"]
+    assert [goal.job.stage.config["method"] for _, goal in made.goals] == ["hsp", "sp"]
+    assert made.other_methods == {
+        "scripts": ["fcp", "mep", "trajdiv"],
+        "cross-play": ["all methods"],
+        "human-likeness": ["human-proxy", "human-2019"],
+    }
+    every = plan.make(replace(chosen, methods=methods.names()))
+    assert {goal.condition for _, goal in every.goals} == {*methods.names(), "all methods"}
+
+
+def test_a_stored_result_needs_no_job_unless_something_left_takes_its_inputs():
+    wanted = scope("scripts", layouts=("many_orders",))
+    stored = {goal.job.address for _, goal in plan.make(wanted).goals}
+    done = plan.make(wanted, stored)
+    assert done.jobs == []
+    assert [block.stored for block in done.blocks] == [len(methods.names())]
+    assert len(done.goals) == len(methods.names())
+    both = plan.make(scope("scripts", "cross-play", layouts=("many_orders",)), stored)
+    assert {job.stage.kind for job in both.jobs} == {"population", "pool", "agents", "crossplay"}
+    assert not stored & {job.address for job in both.jobs}
 
 
 def test_every_job_comes_once_and_after_its_inputs_and_shared_populations_come_first():
@@ -80,6 +130,10 @@ def test_with_little_time_populations_get_fewer_agents_and_with_none_the_least_i
         plan.within(wanted, 1e-5, store)
 
 
+def test_a_budget_for_nothing_to_run_is_no_error(tmp_path):
+    assert plan.within(scope("theorem"), 1.0, JobStore(tmp_path)).blocks == ()
+
+
 def test_in_brief_every_experiment_has_one_layout():
     made = plan.make(scope("all", layouts=("counter_circuit", "distant_tomato"), brief=True))
     places = [(name, block.layout) for block in made.blocks for name in block.experiments]
@@ -94,6 +148,7 @@ def test_in_brief_every_experiment_has_one_layout():
         ({"layouts": ("cramped_room",)}, "unknown layout of the paper 'cramped_room'"),
         ({"seeds": (1, 1)}, "each once"),
         ({"agents": 0}, "agents is 0"),
+        ({"methods": ("ppo",)}, "unknown method 'ppo'"),
     ],
 )
 def test_what_cannot_be_run_is_refused(settings, message):

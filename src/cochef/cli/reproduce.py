@@ -1,6 +1,6 @@
 """`cochef reproduce`: run the paper's experiments, and make its tables and figures."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from cochef import interrupts
-from cochef.cli.arguments import check_seed
+from cochef.cli.arguments import MethodName, check_seed
 from cochef.cli.engine import EngineArguments
 from cochef.cli.output import JsonOption, print_json, print_line, print_rows
 from cochef.cli.train import RESUMES, progress_of
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from cochef.experiments.engines import Engine
     from cochef.experiments.jobs import Job, JobStore
     from cochef.learning.writers import MetricsWriter
-    from cochef.reproduction.plan import Plan
+    from cochef.reproduction.plan import Plan, Scope
 
 
 @dataclass
 class Reproduce:
     """Run experiments of the paper: the plan with times first, then the jobs, then the pages.
 
-    Finished jobs are never repeated; an interrupted run resumes when the same command is given
-    again.
+    Finished jobs are never repeated, nor those whose results are stored; an interrupted run
+    resumes when the same command is given again.
     """
 
     experiments: tyro.conf.Positional[tuple[str, ...]]
@@ -36,6 +36,8 @@ class Reproduce:
     """The settings: for a test, minutes, the results on two cores, or the paper's."""
     layouts: tuple[str, ...] = ()
     """Layouts in the order of running; else the paper's five, with `smoke` one an experiment."""
+    methods: tuple[MethodName, ...] = ()
+    """Only what is about these methods and no others; all if not given. Says what it leaves out."""
     seeds: tuple[int, ...] = (0,)
     """Populations; everything that is trained follows from them."""
     agents: int | None = None
@@ -45,11 +47,14 @@ class Reproduce:
     out: Path = Path("runs")
     """Where all jobs are."""
     results: Path | None = None
-    """Where small copies of results are kept; OUT/results if not given."""
+    """Where small copies of results are kept, which count as done; OUT/results if not given."""
     pages: Path | None = None
-    """Where tables and figures are written; OUT/pages if not given."""
+    """Where tables and figures of all experiments are written.
+
+    If neither this nor a README is given, those of the command are written to OUT/pages.
+    """
     readme: Path | None = None
-    """A README whose table is written, too, between its markers."""
+    """A README whose table is written, too, between its markers; pages are of all experiments."""
     study: str | None = None
     """The database of a study with people; without one its participants are simulated."""
     plan: bool = False
@@ -67,7 +72,7 @@ class Reproduce:
         use_all_cores()
         from cochef import reproduction
         from cochef.experiments.jobs import JobStore
-        from cochef.reproduction import plan
+        from cochef.reproduction import plan, stored
         from cochef.reproduction.declared import LAYOUTS, TRIAL_LAYOUTS
 
         if not self.experiments:
@@ -83,10 +88,12 @@ class Reproduce:
             self.seeds,
             self.agents,
             self.study,
+            self.methods,
             brief=is_trial and not self.layouts,
         )
         store = JobStore(self.out)
-        planned = plan.within(scope, self.budget, store)
+        found = stored.addresses(self._results, self.preset)
+        planned = plan.within(scope, self.budget, store, found)
         if not self.collect:
             _print_plan(planned, store, as_json=self.json)
         code = 0 if self.plan or self.collect else _run(planned, store, self.where.make())
@@ -98,16 +105,32 @@ class Reproduce:
         """Keep the results, and make pages from what is kept."""
         from cochef.reproduction import pages
 
-        root = self.results or self.out / "results"
-        done = pages.collect(planned, store, root)
+        done = pages.collect(planned, store, self._results)
         if not self.json:
-            print_line(f"{done} of {len(planned.goals)} results are in {root}")
-        found = pages.open_results(root, planned.scope)
-        written = pages.write(found, planned.scope, self.pages or self.out / "pages")
+            print_line(f"{done} of {len(planned.goals)} results are in {self._results}")
+        scope = self._pages_scope(planned.scope)
+        found = pages.open_results(self._results, scope)
+        written = pages.write(found, scope, self.pages or self.out / "pages")
         if not self.json:
             print_line(f"pages: {written[0]}")
         if self.readme is not None:
             pages.write_readme(found, self.readme)
+
+    @property
+    def _results(self) -> Path:
+        """Where results are kept."""
+        return self.results or self.out / "results"
+
+    def _pages_scope(self, scope: "Scope") -> "Scope":
+        """What pages are about: of docs everything, else what the command is about."""
+        from cochef import reproduction
+        from cochef.reproduction.declared import LAYOUTS
+
+        scope = replace(scope, methods=())  # columns of the same tables
+        if self.pages is None and self.readme is None:
+            return scope
+        every = tuple(reproduction.chosen([reproduction.ALL]))
+        return replace(scope, experiments=every, layouts=LAYOUTS, brief=False)
 
 
 def _list_experiments(*, as_json: bool) -> None:
@@ -136,6 +159,7 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
                 "block": number,
                 "layout": block.layout,
                 "population": block.seed,
+                "stored": f"{block.stored} of {len(block.goals)}",
                 "jobs left": f"{len(left)} of {len(block.jobs)}",
                 "hours": hours,
                 "done after": total,
@@ -144,7 +168,9 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
         )
     if as_json:
         left_out = [block.name for block in planned.left_out]
-        print_json({"blocks": rows, "left out": left_out})
+        print_json(
+            {"blocks": rows, "left out": left_out, "of other methods": planned.other_methods}
+        )
         return
     print_rows(rows, whole=("layout",), formats={"hours": ".2f", "done after": ".2f"})
     scope = planned.scope
@@ -152,8 +178,17 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
         f"preset {scope.preset}, {scope.agents_each} agents a population: about {total:.1f} hours, "
         f"{estimator.source}"
     )
+    stored = sum(block.stored for block in planned.blocks)
+    if stored:
+        print_line(
+            f"{stored} of {len(planned.goals)} results are stored and count as done; what they "
+            "were made of is made again only where something else needs it"
+        )
     for block in planned.left_out:
         print_line(f"left out for the budget: {block.name}")
+    for experiment, conditions in planned.other_methods.items():
+        methods = ", ".join(scope.methods)
+        print_line(f"left out, not about {methods} alone: {experiment}: {', '.join(conditions)}")
 
 
 def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:

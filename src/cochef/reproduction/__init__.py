@@ -6,9 +6,9 @@ from cochef.reproduction import (
     ablations,
     comparison,
     configuration,
-    kitchens,
     people,
     people_covered,
+    pictures,
     proximity,
     theory,
 )
@@ -18,8 +18,8 @@ from cochef.validation import known
 ALL = "all"
 
 _IN_ORDER = (
-    kitchens.LAYOUT_PICTURES,
-    kitchens.FILM_STRIP,
+    pictures.LAYOUT_PICTURES,
+    pictures.FILM_STRIP,
     comparison.HUMAN_MODELS,
     ablations.POOL_CONSTRUCTION,
     ablations.PARALLEL,

@@ -14,6 +14,7 @@ from cochef.reproduction.declared import (
     Condition,
     Experiment,
     Goal,
+    RunPhase,
     Setting,
     Stored,
 )
@@ -46,7 +47,7 @@ def evaluations_of(conditions: Iterable[Condition]) -> Callable[[Setting], Itera
 
     def goals(setting: Setting) -> Iterator[Goal]:
         for condition in conditions:
-            yield Goal(condition.name, setting.jobs(condition)["evaluation"])
+            yield condition.goal(setting.jobs(condition)["evaluation"])
 
     return goals
 
@@ -73,7 +74,7 @@ def curves(setting: Setting) -> Iterator[Goal]:
     for condition in kitchen_conditions(setting.preset):
         agents = setting.jobs(condition)["agents"]
         label = f"{condition.method}-{setting.layout.name}"
-        yield Goal(condition.name, Job(ReadCurve(setting.layout), label, {"agents": agents}))
+        yield condition.goal(Job(ReadCurve(setting.layout), label, {"agents": agents}))
 
 
 def differences(setting: Setting) -> Iterator[Goal]:
@@ -85,7 +86,7 @@ def differences(setting: Setting) -> Iterator[Goal]:
     compare = CompareEvents(setting.layout, agents, preset.episodes, setting.seed)
     inputs = {name: jobs[name] for name in ("pool", "agents")}
     label = f"{condition.method}-{setting.layout.name}"
-    yield Goal(condition.name, Job(compare, label, inputs))
+    yield condition.goal(Job(compare, label, inputs))
 
 
 def _with_human_models(
@@ -289,6 +290,7 @@ POOL_CONSTRUCTION = Experiment(
     goals=evaluations_of(POOLS),
     show=show_pools,
     layouts=ONION_LAYOUTS,
+    phase=RunPhase.TRAINING,
 )
 
 PARALLEL = Experiment(
@@ -297,6 +299,7 @@ PARALLEL = Experiment(
     paper=("Figure 4",),
     goals=curves,
     show=show_curves,
+    phase=RunPhase.TRAINING,
 )
 
 SAMPLING = Experiment(
@@ -306,6 +309,7 @@ SAMPLING = Experiment(
     goals=evaluations_of(SAMPLINGS),
     show=show_sampling,
     layouts=ONION_LAYOUTS,
+    phase=RunPhase.TRAINING,
 )
 
 EVENT_DIFFERENCE = Experiment(
@@ -323,6 +327,7 @@ POOL_SIZE = Experiment(
     goals=evaluations_of(POOL_SIZES),
     show=show_pool_sizes,
     layouts=ONION_LAYOUTS,
+    phase=RunPhase.TRAINING,
 )
 
 CONSTANT_SHAPING = Experiment(
@@ -332,4 +337,5 @@ CONSTANT_SHAPING = Experiment(
     goals=evaluations_of(BIASED_SHAPING),
     show=show_constant_shaping,
     layouts=("counter_circuit", "distant_tomato"),
+    phase=RunPhase.TRAINING,
 )

@@ -15,6 +15,7 @@ from cochef.reproduction.declared import (
     Condition,
     Experiment,
     Goal,
+    RunPhase,
     Setting,
     Stored,
 )
@@ -35,7 +36,7 @@ def evaluations(setting: Setting) -> Iterator[Goal]:
     """The evaluation of every method with all partners that nobody was trained with."""
     for name in methods.names():
         condition = Condition(name)
-        yield Goal(condition.name, setting.jobs(condition)["evaluation"])
+        yield condition.goal(setting.jobs(condition)["evaluation"])
 
 
 def human_models(stored: Stored, condition: str, layout: str) -> list[str]:
@@ -219,7 +220,7 @@ def all_methods(setting: Setting) -> Iterator[Goal]:
     """The first agents of all methods with each other."""
     inputs = {name: setting.jobs(Condition(name))["agents"] for name in methods.names()}
     play = PlayAcross(setting.layout, PRESETS[setting.preset].episodes, setting.seed)
-    yield Goal(ALL_METHODS, Job(play, setting.layout.name, inputs))
+    yield Goal(ALL_METHODS, Job(play, setting.layout.name, inputs), methods.names())
 
 
 def show_cross_play(stored: Stored) -> Page:
@@ -269,7 +270,7 @@ HUMAN_MODELS = Experiment(
     goals=evaluations,
     show=show_human_models,
     layouts=ONION_LAYOUTS,
-    first=True,
+    phase=RunPhase.COMPARISON,
 )
 
 SCRIPTS = Experiment(
@@ -278,7 +279,7 @@ SCRIPTS = Experiment(
     paper=("Table 2",),
     goals=evaluations,
     show=show_scripts,
-    first=True,
+    phase=RunPhase.COMPARISON,
 )
 
 SCRIPTS_BY_SEAT = Experiment(
@@ -287,7 +288,7 @@ SCRIPTS_BY_SEAT = Experiment(
     paper=("Table 23",),
     goals=evaluations,
     show=show_scripts_by_seat,
-    first=True,
+    phase=RunPhase.COMPARISON,
 )
 
 BEHAVIOUR = Experiment(
@@ -297,5 +298,5 @@ BEHAVIOUR = Experiment(
     goals=evaluations,
     show=show_behaviour,
     layouts=("counter_circuit", *TOMATO_LAYOUTS),
-    first=True,
+    phase=RunPhase.COMPARISON,
 )

@@ -11,8 +11,14 @@ from cochef.kitchen import layouts
 from cochef.learning import reward_config
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.reproduction import paper
-from cochef.reproduction.declared import LAYOUTS, ONION_LAYOUTS, TOMATO_LAYOUTS, Experiment, Stored
-from cochef.reproduction.kitchens import no_goals
+from cochef.reproduction.declared import (
+    LAYOUTS,
+    ONION_LAYOUTS,
+    TOMATO_LAYOUTS,
+    Experiment,
+    Stored,
+    no_goals,
+)
 from cochef.reproduction.page import Page
 
 _SET_OF = {

@@ -1,7 +1,8 @@
 """What an experiment of the paper is: a value that names its jobs and how its results are shown."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property
 
 from cochef.experiments import pipeline
@@ -33,6 +34,10 @@ class Condition:
         changes = asdict(self.overrides).items()
         return " ".join([self.method, *(f"{name}={value}" for name, value in changes if value)])
 
+    def goal(self, job: Job) -> "Goal":
+        """A job of this condition as a goal."""
+        return Goal(self.name, job, (self.method,))
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -63,6 +68,19 @@ class Goal:
 
     condition: str
     job: Job
+    methods: tuple[str, ...] = ()
+    """The methods that it needs agents of; none if it is about no method."""
+
+
+class RunPhase(IntEnum):
+    """When an experiment is run: what comes first needs the least and says the most."""
+
+    COMPARISON = 1
+    """The main comparison: the agents of all methods."""
+    EVALUATION = 2
+    """Trains nobody beyond the main comparison."""
+    TRAINING = 3
+    """Trains more: ablations and best responses."""
 
 
 @dataclass(frozen=True)
@@ -108,5 +126,10 @@ class Experiment:
     """Those that it is about; none if it is about all of them at once."""
     populations: bool = True
     """Whether every population has a result of its own; else the first one is enough."""
-    first: bool = field(default=False, kw_only=True)
-    """Whether its jobs come before those of other experiments: the main comparison."""
+    phase: RunPhase = field(default=RunPhase.EVALUATION, kw_only=True)
+    """When it is run: after all experiments of earlier phases, in all layouts and populations."""
+
+
+def no_goals(setting: Setting) -> Iterator[Goal]:
+    """Nothing to run: what is shown follows from the package alone."""
+    yield from ()

@@ -14,8 +14,7 @@ from cochef.experiments.jobs import JobStore
 from cochef.files import read_limited, write_whole
 from cochef.reproduction import comparison, conclusions, plan, stored
 from cochef.reproduction.claims import Claim
-from cochef.reproduction.declared import Experiment, Stored
-from cochef.reproduction.kitchens import no_goals
+from cochef.reproduction.declared import Experiment, Stored, no_goals
 from cochef.reproduction.page import Page
 from cochef.reproduction.plan import Plan, Scope
 from cochef.reproduction.scores import CLOSE, Entry

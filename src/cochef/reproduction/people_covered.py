@@ -56,7 +56,7 @@ def goals(setting: Setting) -> Iterator[Goal]:
     for condition in WITH_POOL:
         label = f"{condition.method}-{setting.layout.name}"
         inputs = {"pool": setting.jobs(condition)["pool"]}
-        yield Goal(condition.name, Job(CoverPeople(setting.layout), label, inputs))
+        yield condition.goal(Job(CoverPeople(setting.layout), label, inputs))
 
 
 def show(stored: Stored) -> Page:

@@ -1,16 +1,18 @@
-"""The plan of a reproduction: jobs in order, how long they take, what a budget leaves out."""
+"""The plan of a reproduction: jobs in order, how long they take, and what is left out."""
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cochef import methods
 from cochef.errors import InputError, shown
 from cochef.experiments import estimates
 from cochef.experiments.jobs import Job, JobStore, in_order
 from cochef.experiments.presets import PRESETS
 from cochef.kitchen import layouts
-from cochef.reproduction.declared import LAYOUTS, Experiment, Goal, Setting
+from cochef.reproduction.declared import LAYOUTS, Experiment, Goal, RunPhase, Setting
 from cochef.validation import known, number, whole_number
 
 HOUR = 3600.0
@@ -32,6 +34,8 @@ class Scope:
     """Agents of a population; the preset's number if None."""
     study: str | None = None
     """The database of a study with people."""
+    methods: tuple[str, ...] = ()
+    """Only goals about these methods and no others; all goals if there are none."""
     brief: bool = False
     """Whether experiments take the first layout that they are about and no other, for tests."""
 
@@ -40,6 +44,8 @@ class Scope:
         known(self.preset, "preset", PRESETS)
         for name in self.layouts:
             known(name, "layout of the paper", LAYOUTS)
+        for name in self.methods:
+            known(name, "method", methods.names())
         if not self.experiments:
             raise InputError("no experiments; name some, or all")
         for name, values in (("layouts", self.layouts), ("seeds", self.seeds)):
@@ -62,9 +68,15 @@ class Scope:
         """Where a part of an experiment is run."""
         return Setting(self.preset, layouts.get(layout), seed, self.agents, self.study)
 
+    def has(self, goal: Goal) -> bool:
+        """Whether a goal is about the chosen methods; all are if none were chosen."""
+        if not self.methods:
+            return True
+        return bool(goal.methods) and set(goal.methods) <= set(self.methods)
+
 
 @dataclass(frozen=True)
-class Block:
+class PlanBlock:
     """What is complete together: some experiments in one layout with one population."""
 
     experiments: tuple[str, ...]
@@ -73,6 +85,8 @@ class Block:
     goals: tuple[Goal, ...]
     jobs: tuple[Job, ...]
     """Jobs that no earlier block has, each after its inputs."""
+    stored: int = 0
+    """How many goals need no job, as their results are stored."""
 
     @property
     def name(self) -> str:
@@ -82,11 +96,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """Blocks in the order of running, and those that do not fit into the budget."""
+    """Blocks in the order of running, and what is left out."""
 
     scope: Scope
-    blocks: tuple[Block, ...]
-    left_out: tuple[Block, ...] = ()
+    blocks: tuple[PlanBlock, ...]
+    left_out: tuple[PlanBlock, ...] = ()
+    """Blocks that do not fit into the budget."""
+    other_methods: Mapping[str, list[str]] = field(default_factory=dict)
+    """Conditions that are left out as they are not about the chosen methods, by experiment."""
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -94,45 +111,66 @@ class Plan:
         return [job for block in self.blocks for job in block.jobs]
 
     @cached_property
-    def goals(self) -> list[tuple[Block, Goal]]:
+    def goals(self) -> list[tuple[PlanBlock, Goal]]:
         """All goals with the blocks that they belong to."""
         return [(block, goal) for block in self.blocks for goal in block.goals]
 
 
-def make(scope: Scope) -> Plan:
-    """All blocks of a scope: population by population, the main comparison first."""
+def make(scope: Scope, stored: Collection[str] = frozenset()) -> Plan:
+    """All blocks of a scope: phase by phase, then population by population.
+
+    `stored` has the addresses of goals whose results are stored: they need no job, unless another
+    goal that is still to be done takes their inputs.
+    """
     blocks = []
     planned: set[str] = set()
-    for seed in scope.seeds:
-        for experiments, layout in _parts(scope, seed):
+    other_methods: dict[str, list[str]] = {}
+    for phase, seed in itertools.product(RunPhase, scope.seeds):
+        for experiments, layout in _parts(scope, phase, seed):
             where = scope.layouts[0] if layout == ALL_LAYOUTS else layout
             setting = scope.setting(where, seed)
-            goals = {
-                (goal.condition, goal.job.address): goal
-                for experiment in experiments
-                for goal in experiment.goals(setting)
-            }
+            goals: dict[tuple[str, str], Goal] = {}
+            for experiment in experiments:
+                for goal in experiment.goals(setting):
+                    if scope.has(goal):
+                        goals[goal.condition, goal.job.address] = goal
+                    else:
+                        left_out = other_methods.setdefault(experiment.name, [])
+                        if goal.condition not in left_out:
+                            left_out.append(goal.condition)
             if not goals:
                 continue
-            jobs = _shared_first(list(goals.values()), planned)
+            left = [goal for goal in goals.values() if goal.job.address not in stored]
+            jobs = _shared_first(left, planned)
             planned |= {job.address for job in jobs}
-            names = tuple(experiment.name for experiment in experiments)
-            blocks.append(Block(names, layout, seed, tuple(goals.values()), tuple(jobs)))
-    return Plan(scope, tuple(blocks))
+            block = PlanBlock(
+                experiments=tuple(experiment.name for experiment in experiments),
+                layout=layout,
+                seed=seed,
+                goals=tuple(goals.values()),
+                jobs=tuple(jobs),
+                stored=len(goals) - len(left),
+            )
+            blocks.append(block)
+    return Plan(scope, tuple(blocks), other_methods=other_methods)
 
 
-def within(scope: Scope, hours: float | None, store: JobStore) -> Plan:
+def within(
+    scope: Scope, hours: float | None, store: JobStore, stored: Collection[str] = frozenset()
+) -> Plan:
     """The plan of a scope; with a budget, as many blocks from the first as are done in time.
 
     If not even the first unfinished block fits, populations get fewer agents.
     """
-    plan = make(scope)
+    plan = make(scope, stored)
     if hours is None:
         return plan
     number(hours, "budget", 0)
+    if not plan.blocks:
+        return plan
     for agents in range(scope.agents_each, 0, -1):
         if agents < scope.agents_each:
-            plan = make(replace(scope, agents=agents))
+            plan = make(replace(scope, agents=agents), stored)
         cut = _cut(plan, hours * HOUR, store)
         if cut.blocks:
             return cut
@@ -154,19 +192,23 @@ def _cut(plan: Plan, seconds: float, store: JobStore) -> Plan:
     return replace(plan, blocks=plan.blocks[:kept], left_out=plan.blocks[kept:])
 
 
-def _parts(scope: Scope, seed: int) -> Iterator[tuple[list[Experiment], str]]:
-    """Experiments and a layout that are complete together, for one population."""
-    wanted = [one for one in scope.experiments if one.populations or seed == scope.seeds[0]]
-    for layout in scope.layouts:
-        first = [one for one in wanted if one.first and layout in scope.layouts_of(one)]
-        if first:
-            yield first, layout
+def _parts(scope: Scope, phase: RunPhase, seed: int) -> Iterator[tuple[Sequence[Experiment], str]]:
+    """Experiments of a phase and a layout that are complete together, for one population."""
+    wanted = [
+        one
+        for one in scope.experiments
+        if one.phase == phase and (one.populations or seed == scope.seeds[0])
+    ]
+    if phase == RunPhase.COMPARISON:
+        # Its experiments show the same results: a layout is complete for all of them at once.
+        for layout in scope.layouts:
+            here = [one for one in wanted if layout in scope.layouts_of(one)]
+            if here:
+                yield here, layout
+        return
     for experiment in wanted:
-        if not experiment.layouts:
-            yield [experiment], ALL_LAYOUTS
-        if not experiment.first:
-            for layout in scope.layouts_of(experiment):
-                yield [experiment], layout
+        for layout in scope.layouts_of(experiment) if experiment.layouts else (ALL_LAYOUTS,):
+            yield [experiment], layout
 
 
 def _shared_first(goals: Sequence[Goal], planned: set[str]) -> list[Job]:

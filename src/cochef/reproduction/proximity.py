@@ -15,12 +15,19 @@ from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
+from cochef.methods.parts.method import SELF_PLAY_PPO
 from cochef.reproduction import comparison
-from cochef.reproduction.declared import Condition, Experiment, Goal, Setting, Stored
+from cochef.reproduction.declared import Condition, Experiment, Goal, RunPhase, Setting, Stored
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import Score
 
 KIND = "bound"
+PARENTS = next(
+    Condition(method.name)
+    for method in methods.every()
+    if method.pool is None and method.population.algorithm == SELF_PLAY_PPO
+)
+"""Best responses begin as the agents of plain self-play, which have the task reward."""
 SEEDS = 2
 SHARE = 0.25  # of the second stage's steps: a single partner is learned sooner than a pool
 _LEVEL = 0.05  # of all checks in a layout together
@@ -38,7 +45,7 @@ def bounds(setting: Setting) -> Iterator[Goal]:
     """Best responses to all partners, and the evaluations of all methods with them."""
     preset = PRESETS[setting.preset]
     second_stage = preset.second_stage.training
-    parents = setting.jobs(Condition("sp"))["agents"]  # its population has the task reward
+    parents = setting.jobs(PARENTS)["agents"]
     for partner in partners(setting.layout, setting.preset):
         train = TrainBestResponse(
             layout=setting.layout,
@@ -50,7 +57,7 @@ def bounds(setting: Setting) -> Iterator[Goal]:
             seed=setting.seed,
         )
         label = f"{partner.replace(':', '-')}-{setting.layout.name}"
-        yield Goal(partner, Job(train, label, {"parents": parents}))
+        yield Goal(partner, Job(train, label, {"parents": parents}), (PARENTS.method,))
     yield from comparison.evaluations(setting)
 
 
@@ -163,4 +170,5 @@ PROXIMITY = Experiment(
     goals=bounds,
     show=show,
     populations=False,
+    phase=RunPhase.TRAINING,
 )

@@ -133,11 +133,11 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
 
     `key` has condition, layout, seed, preset and agents. What is there already is kept.
     """
-    if not store.is_done(job):
-        return None
     directory = root / key["preset"] / job.name
     if (directory / RESULT).exists():
         return directory
+    if not store.is_done(job):
+        return None
     source = store.directory(job)
     end = json.loads((source / DONE).read_bytes())
     finished = datetime.fromtimestamp((source / DONE).stat().st_mtime, UTC)
@@ -159,6 +159,15 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
     # The last file: a result that has it is complete.
     write_whole(directory / RESULT, (json.dumps(found, indent=1) + "\n").encode())
     return directory
+
+
+def addresses(root: Path, preset: str) -> frozenset[str]:
+    """The addresses of the jobs whose results are stored for a preset."""
+    return frozenset(read(path).address for path in _metadata(root, preset))
+
+
+def _metadata(root: Path, preset: str) -> list[Path]:
+    return sorted((root / preset).glob(f"*/{RESULT}"))
 
 
 def _commit(contents: Mapping[str, bytes]) -> str | None:
@@ -216,8 +225,8 @@ class Results:
     @cached_property
     def every(self) -> list[StoredResult]:
         """All results, the oldest first."""
-        paths = sorted((self.root / self.preset).glob(f"*/{RESULT}"))
-        return sorted((read(path) for path in paths), key=lambda one: (one.finished, one.address))
+        found = [read(path) for path in _metadata(self.root, self.preset)]
+        return sorted(found, key=lambda one: (one.finished, one.address))
 
     @property
     def wanted(self) -> list[StoredResult]:

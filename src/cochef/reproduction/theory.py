@@ -8,8 +8,16 @@ from cochef.experiments.exploitability import MeasureExploitability
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS
 from cochef.experiments.stages import TrainPopulation
-from cochef.reproduction.declared import TRIAL_LAYOUTS, Condition, Experiment, Goal, Setting, Stored
-from cochef.reproduction.kitchens import no_goals
+from cochef.reproduction.declared import (
+    TRIAL_LAYOUTS,
+    Condition,
+    Experiment,
+    Goal,
+    RunPhase,
+    Setting,
+    Stored,
+    no_goals,
+)
 from cochef.reproduction.page import Page
 
 PAIRS = 3
@@ -34,7 +42,7 @@ def best_responses(setting: Setting) -> Iterator[Goal]:
             seed=setting.seed,
         )
         label = f"{condition.method}-{setting.layout.name}"
-        yield Goal(condition.name, Job(measure, label, {"population": population}))
+        yield condition.goal(Job(measure, label, {"population": population}))
 
 
 def show_theorem(stored: Stored) -> Page:
@@ -86,4 +94,5 @@ EXPLOITABILITY = Experiment(
     show=show_exploitability,
     layouts=TRIAL_LAYOUTS,
     populations=False,
+    phase=RunPhase.TRAINING,
 )

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from cochef.experiments.jobs import Job
 from cochef.kitchen import layouts
 from cochef.reproduction import figures
-from cochef.reproduction.declared import LAYOUTS, Condition, Experiment, Goal, Setting, Stored
+from cochef.reproduction.declared import (
+    LAYOUTS,
+    Condition,
+    Experiment,
+    Goal,
+    Setting,
+    Stored,
+    no_goals,
+)
 from cochef.reproduction.page import Page
 from cochef.reproduction.stages import MakeFilm
 
@@ -14,18 +22,13 @@ FILMED = (Condition("fcp"), Condition("hsp"))
 """The paper shows the first; the second is its answer."""
 
 
-def no_goals(setting: Setting) -> Iterator[Goal]:
-    """Nothing to run: what is shown follows from the package alone."""
-    yield from ()
-
-
 def films(setting: Setting) -> Iterator[Goal]:
     """Films of agents with themselves, and with somebody who likes tomatoes."""
     for condition in FILMED:
         agents = setting.jobs(condition)["agents"]
         film = MakeFilm(condition.method, setting.layout, LIKES_TOMATOES, setting.seed)
         label = f"{condition.method}-{setting.layout.name}"
-        yield Goal(condition.name, Job(film, label, {"agents": agents}))
+        yield condition.goal(Job(film, label, {"agents": agents}))
 
 
 def show_layouts(stored: Stored) -> Page:
