@@ -1,6 +1,7 @@
 """Files read within a limit and written whole; directories that one process works in."""
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,6 +45,11 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write a file of indented JSON."""
+    write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 @contextmanager

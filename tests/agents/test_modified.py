@@ -19,7 +19,7 @@ STEPS = 12
 
 
 @pytree
-class Turning:
+class Rotating:
     """Looks around, one direction after the other, by its own count of actions."""
 
     def begin(self, key):
@@ -62,11 +62,11 @@ def test_an_agent_that_always_slips_acts_like_the_random_one():
 def test_noise_is_the_probability_of_a_random_action():
     expected = np.where(np.arange(len(Action)) == Action.STAY, 0.7 + 0.3 / 6, 0.3 / 6)
     assert shares(play(load("stay@noise=0.3", ROOM))) == pytest.approx(expected, abs=0.015)
-    assert np.array_equal(play(Noisy(Turning(), 0.0)), play(Turning()))
+    assert np.array_equal(play(Noisy(Rotating(), 0.0)), play(Rotating()))
 
 
 def test_a_slip_does_not_stop_the_agent_from_thinking():
-    actions, steady = play(Noisy(Turning(), 0.3)), play(Turning())
+    actions, steady = play(Noisy(Rotating(), 0.3)), play(Rotating())
     assert (actions == steady).mean() == pytest.approx(0.7 + 0.3 / 6, abs=0.015)
 
 
@@ -75,7 +75,7 @@ def test_a_slow_agent_stays_some_steps_before_each_action_and_counts_only_its_ac
     expected = [Action.STAY] * STEPS
     for number, step in enumerate(range(idle, STEPS, idle + 1)):
         expected[step] = number % 4
-    assert play(Slow(Turning(), idle), episodes=3).tolist() == [expected] * 3
+    assert play(Slow(Rotating(), idle), episodes=3).tolist() == [expected] * 3
 
 
 def test_who_is_both_slow_and_clumsy_slips_as_the_order_of_changes_says():
@@ -88,7 +88,7 @@ def test_who_is_both_slow_and_clumsy_slips_as_the_order_of_changes_says():
 
 
 def test_a_mixture_is_one_of_its_agents_for_a_whole_episode_as_often_as_its_weight_says():
-    actions = play(Mixture((Stay(), Turning()), (0.3, 0.7)))
-    stays, turns = (actions == Action.STAY).all(axis=1), (actions == play(Turning())).all(axis=1)
+    actions = play(Mixture((Stay(), Rotating()), (0.3, 0.7)))
+    stays, turns = (actions == Action.STAY).all(axis=1), (actions == play(Rotating())).all(axis=1)
     assert (stays ^ turns).all()
     assert stays.mean() == pytest.approx(0.3, abs=0.05)

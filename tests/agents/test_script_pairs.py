@@ -42,7 +42,7 @@ SURE = 5  # standard errors that chance does not explain
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ScriptComparison:
     """A figure of ours and theirs, and the standard error of their difference."""
 
     what: str
@@ -78,7 +78,7 @@ def play(name, figures, episodes):
 
 def compare(what, ours, theirs, episodes, rare=False):
     variance = max(ours.var(ddof=1), theirs) if rare else ours.var(ddof=1)
-    return Comparison(
+    return ScriptComparison(
         what, ours.mean(), theirs, np.sqrt(variance / episodes + variance / len(ours))
     )
 

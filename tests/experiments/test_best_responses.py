@@ -10,8 +10,9 @@ from cochef.agents import names, pool, storage
 from cochef.errors import InputError
 from cochef.experiments import best_responses, pipeline, pools
 from cochef.experiments.best_responses import TrainBestResponse
-from cochef.experiments.jobs import JobContext
+from cochef.experiments.jobs import Job, JobContext
 from cochef.experiments.presets import PRESETS
+from cochef.experiments.ray_engine import JobResources
 from cochef.learning import reward_config
 from cochef.learning.partner_sampling import group_agents
 from tests.learning.small_runs import LAYOUT
@@ -44,6 +45,12 @@ def test_a_bound_has_the_scores_of_all_episodes_by_seat(measured):
     bound = best_responses.parse(json.loads((measured / best_responses.RESULT).read_bytes()))
     assert (bound.partner, bound.episodes) == (PARTNER, 8)
     assert bound.mean == pytest.approx(np.mean([bound.scores[0].mean(), bound.scores[1].mean()]))
+
+
+def test_a_bound_is_a_training_which_takes_a_gpu(stage):
+    job = Job(stage, "bound")
+    assert job.trains
+    assert JobResources(gpus=1.0).options(job)["num_gpus"] == 1
 
 
 def test_a_best_response_is_no_agent_and_no_member_of_a_pool(measured, tmp_path):

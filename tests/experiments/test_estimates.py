@@ -83,6 +83,14 @@ def test_a_shard_takes_its_share_and_joining_shards_is_no_training(store):
     assert seconds(store, joined) < 100.0
 
 
+def test_the_steps_of_a_split_population_are_counted_once():
+    whole = population(members=8)
+    split_jobs = in_order([split(whole, 2)])
+    steps = estimates.environment_steps(whole.description)
+    assert steps == 8 * whole.stage.training.total_steps
+    assert sum(estimates.environment_steps(job.description) for job in split_jobs) == steps
+
+
 def test_saved_rates_are_read_as_they_were_and_say_where_they_are_from(store, tmp_path):
     for job in (population(members=8), population("sp"), population(preset="paper")):
         finish(store, job, 70.0)

@@ -14,7 +14,7 @@ LOG = []
 
 
 @dataclass(frozen=True)
-class Write:
+class WriteWord:
     """A stage that writes the text of its inputs, and a word, to a file."""
 
     word: str
@@ -42,10 +42,10 @@ def run(goal, root):
 
 
 def graph(fails=False, **config):
-    first = Job(Write("a", config), "a")
-    shared = Job(Write("b", {"of": 1}), "b", {"first": first})
-    other = Job(Write("c", {"of": 2}), "c", {"first": first})
-    return Job(Write("d", fails=fails), "d", {"left": shared, "right": other})
+    first = Job(WriteWord("a", config), "a")
+    shared = Job(WriteWord("b", {"of": 1}), "b", {"first": first})
+    other = Job(WriteWord("c", {"of": 2}), "c", {"first": first})
+    return Job(WriteWord("d", fails=fails), "d", {"left": shared, "right": other})
 
 
 def test_every_job_is_done_once_after_its_inputs(tmp_path, log):
@@ -68,7 +68,7 @@ def test_another_setting_makes_another_job_of_all_that_depend_on_it(tmp_path, lo
 
 
 def test_another_version_of_the_stage_makes_another_job():
-    assert Job(Write("a"), "a").address != Job(Write("a", version=2), "a").address
+    assert Job(WriteWord("a"), "a").address != Job(WriteWord("a", version=2), "a").address
 
 
 def test_jobs_that_are_the_same_are_shared_between_goals(log):
@@ -84,7 +84,7 @@ def test_after_a_stop_only_what_is_left_is_done(tmp_path, log):
 
 def test_the_statuses_show_what_is_done_and_what_waits(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        run(Job(Write("e"), "e", {"before": graph(fails=True)}), tmp_path)
+        run(Job(WriteWord("e"), "e", {"before": graph(fails=True)}), tmp_path)
     rows = statuses(tmp_path)
     assert [row.state for row in rows] == ["done", "done", "done", "begun", "waiting"]
     assert [len(row.inputs) for row in rows] == [0, 1, 1, 2, 1]

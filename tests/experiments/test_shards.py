@@ -102,6 +102,13 @@ def test_populations_whose_members_meet_stay_whole():
     assert {"shard-00", "shard-01"} <= inputs["hsp-agents"].inputs.keys()
 
 
+def test_shards_train_and_what_joins_them_does_not():
+    joined = split(population(), 2)
+    assert all(shard.trains for shard in joined.inputs.values())
+    assert not joined.trains
+    assert population().trains
+
+
 def test_small_populations_are_not_split():
     goal = pipeline.report_job(LAYOUT, ("hsp",), "smoke")
     assert split(goal, 4).address == goal.address

@@ -17,11 +17,15 @@ from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout, Position
 
 
+def _register_nothing(**_: object) -> None:
+    """Stands for gym's registration of environments."""
+
+
 def _import_reference() -> tuple[ModuleType, ModuleType, ModuleType]:
     """The package's modules, imported without gym and with the old name of infinity."""
     np.Inf = np.inf
     stubs = {name: ModuleType(name) for name in ("gym", "gym.envs", "gym.envs.registration")}
-    stubs["gym.envs.registration"].register = lambda **_: None
+    stubs["gym.envs.registration"].register = _register_nothing
     sys.modules.update(stubs)
     try:
         with warnings.catch_warnings():

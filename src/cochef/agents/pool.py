@@ -15,7 +15,7 @@ from cochef.agents import storage
 from cochef.agents.actor_critic import KIND, TrainedAgent, build
 from cochef.agents.storage import StoredAgent
 from cochef.errors import InputError, shown
-from cochef.files import claim_directory, read_limited, write_whole
+from cochef.files import claim_directory, read_limited, write_json
 from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
 
@@ -97,7 +97,7 @@ def write(
         storage.save(path, card, tensors)
         written.append(replace(member, sha256=storage.checksum(card, tensors)))
     index = PoolIndex(layout.name, layout.fingerprint, tuple(written))
-    write_whole(directory / INDEX, (json.dumps(asdict(index), indent=1) + "\n").encode())
+    write_json(directory / INDEX, asdict(index))
     return PoolFiles(directory, layout, index.members)
 
 

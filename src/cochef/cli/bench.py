@@ -11,14 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from cochef.cli.arguments import LayoutName
-from cochef.cli.output import (
-    JsonOption,
-    print_json,
-    tables_console,
-    write_json,
-)
+from cochef.cli.output import JsonOption, print_json, tables_console
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
+from cochef.files import write_json
 from cochef.runtime import use_all_cores
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from rich.progress import track
 from rich.table import Table
 
 from cochef.cli.arguments import Seed, check_seed
-from cochef.cli.output import JsonOption, print_json, print_line, print_table, write_json
+from cochef.cli.output import JsonOption, print_json, print_line, print_table
 from cochef.errors import InputError
-from cochef.files import claim_directory
+from cochef.files import claim_directory, write_json
 from cochef.learning.cloning_config import Cloning2019Config, CloningConfig, CloningRecipe
 
 if TYPE_CHECKING:

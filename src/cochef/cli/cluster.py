@@ -57,7 +57,7 @@ class PlanCluster:
         seconds = {job.address: estimator.seconds(job) for job in jobs}
         schedules = [simulate(jobs, seconds, workers) for workers in WORKERS]
         path = critical_path(jobs, seconds)
-        steps = sum(estimates.environment_steps(job.stage.config) for job in jobs)
+        steps = sum(estimates.environment_steps(job.description) for job in jobs)
         if self.json:
             print_json(_described(schedules, path, seconds, steps))
         else:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cochef import interrupts
 from cochef.cli import numbers
 from cochef.cli.bench import BenchEnvironments, BenchKitchen, BenchPartners, BenchTraining
 from cochef.cli.clone import CloneHumans
@@ -22,7 +23,7 @@ from cochef.cli.exploitability import ShowExploitability
 from cochef.cli.human import ConvertGames, ListGames
 from cochef.cli.human_likeness import CompareHumanLikeness
 from cochef.cli.layouts import CheckLayouts, ImportLayout, ListLayouts
-from cochef.cli.output import print_error, print_line
+from cochef.cli.output import log, print_error, print_line
 from cochef.cli.partners import ListPartners
 from cochef.cli.play import Play
 from cochef.cli.pools import ListPools, MakePool, ShowPool, TrainWithPool
@@ -171,6 +172,9 @@ def main() -> None:
     except InputError as error:
         print_error(error, stderr=True)
         sys.exit(2)
+    except KeyboardInterrupt:  # out of a training, which has saved
+        log(interrupts.sentence())
+        sys.exit(interrupts.EXIT_CODE)
     except BrokenPipeError:  # whoever was reading, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -1,9 +1,9 @@
-"""How commands print lines, tables and errors, and write JSON files."""
+"""How commands print lines, tables and errors."""
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -12,7 +12,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from cochef.errors import InputError
-from cochef.files import write_whole
 
 if TYPE_CHECKING:
     from cochef.evaluation.tables import ResultTable
@@ -29,6 +28,17 @@ _LEAST_WIDTH = 12  # of a column that is not kept whole, before all columns are 
 def print_line(text: str) -> None:
     """Print a line as it is: brackets are not markup, and long paths are not wrapped."""
     Console(highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+@cache
+def log_console() -> Console:
+    """Where commands say what they are doing: standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def log(text: str) -> None:
+    """Say what a command is doing; bars that are shown stay below."""
+    log_console().print(text, markup=False)
 
 
 def print_error(error: InputError, *, stderr: bool = False) -> None:
@@ -112,8 +122,3 @@ def _has_room(headings: Sequence[str], kept: Sequence[str], texts: Sequence[Sequ
         frame = 3  # two blanks and a rule
         needed += frame + (widest if name in kept else min(widest, _LEAST_WIDTH))
     return needed <= console.width
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write a file of indented JSON."""
-    write_whole(path, (json.dumps(content, indent=1) + "\n").encode())

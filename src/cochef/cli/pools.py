@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
 from cochef import interrupts
 from cochef.cli.arguments import OwnLayout, Seed, check_seed
-from cochef.cli.output import JsonOption, print_line, print_rows
-from cochef.cli.train import RESUMES, progress_of
+from cochef.cli.output import JsonOption, log, print_line, print_rows
+from cochef.cli.progress import RESUMES, training_progress
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import claim_directory
@@ -172,16 +171,7 @@ class TrainWithPool:
         if self.parents:
             inputs["parents"] = self.parents
         claim_directory(self.out)
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
-
-        def log(text: str) -> None:
-            console.print(text, markup=False)
-
-        try:
-            stage.run(JobContext(self.out, inputs, [progress_of(console)], log))
-        except KeyboardInterrupt:
-            log(interrupts.sentence())
-            return interrupts.EXIT_CODE
+        stage.run(JobContext(self.out, inputs, [training_progress()], log))
         for caller in hosting.callers(own):
             print_line(caller.describe_speed())
         print_line(f"agents in {self.out / runs.AGENTS}")

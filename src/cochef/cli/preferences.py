@@ -8,7 +8,8 @@ import tyro
 from rich.console import Console
 
 from cochef.cli.arguments import OwnLayout, Seed, check_seed
-from cochef.cli.output import JsonOption, print_json, print_line, print_rows, write_json
+from cochef.cli.output import JsonOption, print_json, print_line, print_rows
+from cochef.files import write_json
 from cochef.validation import whole_number
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
-from rich.console import Console
 
 from cochef import interrupts
 from cochef.cli.arguments import MethodName, check_seed
 from cochef.cli.engine import EngineArguments
-from cochef.cli.output import JsonOption, print_json, print_line, print_rows
-from cochef.cli.train import RESUMES, progress_of
+from cochef.cli.output import JsonOption, log, print_json, print_line, print_rows
+from cochef.cli.progress import RESUMES, training_progress
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.runtime import compile_quickly, use_all_cores
 
@@ -194,17 +193,11 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
 def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:
     """Do all jobs that are not done."""
     from cochef.experiments import estimates
-    from cochef.experiments.jobs import TRAINING
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-
-    def log(text: str) -> None:
-        console.print(text, markup=False)
 
     def writers_of(job: "Job") -> "list[MetricsWriter]":
         left = estimates.measured(store).left(planned.jobs, store)
         log(f"about {left / 3600:.1f} hours left")
-        return [progress_of(console)] if job.stage.kind in TRAINING else []
+        return [training_progress()] if job.trains else []
 
     try:
         engine.run(planned.jobs, store, writers_of, log)

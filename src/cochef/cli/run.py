@@ -6,14 +6,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from cochef import interrupts
 from cochef.cli.arguments import LayoutName, MethodName, Seed, check_layout, check_seed
 from cochef.cli.engine import EngineArguments
 from cochef.cli.evaluate import show
-from cochef.cli.output import JsonOption, print_json, print_line, print_rows
-from cochef.cli.train import RESUMES, progress_of
+from cochef.cli.output import JsonOption, log, print_json, print_line, print_rows
+from cochef.cli.progress import RESUMES, training_progress
 from cochef.experiments.presets import Overrides, PresetName
 from cochef.runtime import use_all_cores
 
@@ -56,7 +54,7 @@ class RunMethods:
         interrupts.explain(RESUMES)
         use_all_cores()
         from cochef.experiments import pipeline
-        from cochef.experiments.jobs import TRAINING, Job, JobStore, in_order
+        from cochef.experiments.jobs import Job, JobStore, in_order
         from cochef.experiments.shards import split
         from cochef.kitchen import layouts
         from cochef.learning import reward_config
@@ -74,27 +72,19 @@ class RunMethods:
         jobs = in_order([goal])
         if self.plan:
             return show_plan(jobs, store, as_json=self.json)
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
 
         def writers_of(job: Job) -> list[MetricsWriter]:
-            if job.stage.kind not in TRAINING:
+            if not job.trains:
                 return []
-            writers = [progress_of(console)]
+            writers = [training_progress()]
             if self.tensorboard:
                 writers.append(TensorBoardWriter(store.directory(job) / "tensorboard"))
             return writers
 
-        def log(text: str) -> None:
-            console.print(text, markup=False)
-
         if self.tensorboard:
             TensorBoardWriter(self.out)  # an error now if it is not installed
         log(plan_sentence(jobs, store))
-        try:
-            engine.run(jobs, store, writers_of, log)
-        except KeyboardInterrupt:
-            log(interrupts.sentence())
-            return interrupts.EXIT_CODE
+        engine.run(jobs, store, writers_of, log)
         self._show(goal, store)
         return 0
 

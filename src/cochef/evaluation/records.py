@@ -16,7 +16,7 @@ import numpy as np
 
 from cochef.errors import InputError, shown
 from cochef.evaluation.statistics import Summary, summarise
-from cochef.files import write_whole
+from cochef.files import write_json, write_whole
 
 Unit = Literal["population_seed", "agent_seed"]  # whose means vary by training
 
@@ -103,7 +103,7 @@ def write(directory: Path, records: Records, manifest: Mapping[str, Any]) -> Non
     sha256 = hashlib.sha256(content).hexdigest()
     completed = {**manifest, "episodes": len(records), "sha256": sha256}
     write_whole(directory / _EPISODES, content)
-    write_whole(directory / _MANIFEST, (json.dumps(completed, indent=1) + "\n").encode())
+    write_json(directory / _MANIFEST, completed)
 
 
 def read(directory: Path) -> tuple[Records, dict[str, Any]]:

@@ -72,11 +72,6 @@ class TrainBestResponse:
             )
 
     @property
-    def trainings(self) -> int:
-        """How many best responses are trained."""
-        return self.seeds
-
-    @property
     def config(self) -> Mapping[str, Any]:
         """All settings; the partner is its name and the checksums of its files."""
         return as_json(

@@ -17,8 +17,9 @@ from typing import Any
 
 from cochef import provenance
 from cochef.errors import InputError
-from cochef.experiments.jobs import JOB, JOBS, Job, JobStore, seconds_of
+from cochef.experiments.jobs import JOB, JOBS, Job, JobStore, seconds_of, trains
 from cochef.files import read_limited, write_whole
+from cochef.learning.writers import SHARD
 from cochef.runtime import cores as cores_here
 
 _LEAST_SECONDS = 0.1
@@ -43,8 +44,6 @@ _SIDES = 2  # of a pair; best responses are trained to both
 # What decides how fast a training is, besides its population.
 _PACE = ("kitchens", "rollout_steps", "epochs", "minibatches", "chunk")
 _NETWORK = ("observation", "channels", "hidden", "recurrent", "recurrent_kind", "shared_trunk")
-_JOIN = "join"  # the kind of a job that joins shards, which trains nobody
-_SHARD = "shard"
 # Best responses are trained as agents are: with a pool, which has one policy.
 _LIKE = {"bound": "agents", "exploitability": "agents"}
 
@@ -70,27 +69,29 @@ class JobWork:
 
 def work_of(description: Mapping[str, Any]) -> JobWork:
     """What the job with a description does."""
-    kind, config = description["kind"], description["config"]
-    if any(name.startswith(f"{_SHARD}-") for name in description["inputs"]):
-        return JobWork(_JOIN, "", {}, 1.0)
-    training = config.get("training")
-    if training is None:
-        return JobWork(kind, "", {}, _episodes(config))
+    kind = description["kind"]
+    config = description["config"]
+    if not trains(description):
+        # What joins shards has the kind of the whole, and its training settings.
+        joins = "training" in config
+        return JobWork("join" if joins else kind, "", {}, _episodes(config))
+    training = config["training"]
     network = training["network"]
     pace = {name: training[name] for name in _PACE} | {name: network[name] for name in _NETWORK}
     passes = 1 + _EPOCH_PASSES * training["epochs"]
-    whole = config.get("whole", kind)
-    return JobWork(whole, config.get("population", ""), pace, environment_steps(config) * passes)
+    amount = environment_steps(description) * passes
+    return JobWork(config.get("whole", kind), config.get("population", ""), pace, amount)
 
 
-def environment_steps(config: Mapping[str, Any]) -> float:
-    """The steps that all policies of a job's configuration are trained for; 0 if there are none."""
-    if "training" not in config:
+def environment_steps(description: Mapping[str, Any]) -> float:
+    """The steps that all policies of a job are trained for; 0 if it trains nobody."""
+    if not trains(description):
         return 0.0
+    config = description["config"]
     if "pairs" in config:
         policies = config["pairs"] * _SIDES * config["seeds"]
-    elif _SHARD in config:
-        policies = config[_SHARD][1]
+    elif SHARD in config:
+        policies = config[SHARD][1]
     else:
         policies = config["members"]
     return float(policies * config["training"]["total_steps"])

@@ -16,16 +16,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import cochef
 from cochef.errors import InputError
-from cochef.files import alone, read_limited, write_whole
-from cochef.learning.writers import Log, MetricsWriter, read_metrics
+from cochef.files import alone, read_limited, write_json, write_whole
+from cochef.learning.writers import CONFIG, SHARD, Log, MetricsWriter, read_metrics
 from cochef.validation import number
 
 JOBS = "jobs"
 JOB = "job.json"
 BEGUN = "begun"
 DONE = "done.json"
-RUN_CONFIG = "config.json"  # of a job that trains
-TRAINING = ("population", "agents", "shard")  # kinds of jobs
 MAX_BYTES = 16 * 1024**2
 
 
@@ -71,6 +69,12 @@ class Stage(Protocol):
         ...
 
 
+def trains(description: Mapping[str, Any]) -> bool:
+    """Whether the job with a description trains policies; to join shards is no training."""
+    joins = any(name.startswith(f"{SHARD}-") for name in description["inputs"])
+    return "training" in description["config"] and not joins
+
+
 @dataclass(frozen=True)
 class Job:
     """A stage, a label for readers, and the jobs whose results are its inputs, by name."""
@@ -94,6 +98,11 @@ class Job:
         """The first digits of the description's checksum."""
         text = json.dumps(self.description, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains policies."""
+        return trains(self.description)
 
     @property
     def name(self) -> str:
@@ -139,7 +148,7 @@ class JobStore:
         for job in jobs:
             path = self.directory(job) / JOB
             if not path.exists():
-                write_whole(path, (json.dumps(job.description, indent=1) + "\n").encode())
+                write_json(path, job.description)
 
     def alone(self) -> AbstractContextManager[None]:
         """Lock the store against other processes."""
@@ -226,7 +235,7 @@ def _progress(directory: Path) -> str:
     """The progress of an unfinished job: the percentage of a training, or whether it has begun."""
     metrics = read_metrics(directory)
     if metrics:
-        training = _read(directory / RUN_CONFIG).get("training", {})
+        training = _read(directory / CONFIG).get("training", {})
         return f"{metrics[-1]['steps'] / max(1, training.get('total_steps', 0)):.0%}"
     return "begun" if (directory / BEGUN).exists() else "waiting"
 

@@ -19,7 +19,7 @@ from cochef.agents.pool import Member, PoolFiles, StoredAgent
 from cochef.errors import InputError, shown
 from cochef.evaluation import plots, preferences
 from cochef.evaluation.preferences import PairCounts
-from cochef.files import read_limited, write_whole
+from cochef.files import read_limited, write_json
 from cochef.kitchen import layouts
 from cochef.kitchen.events import Event, counted_events, event_distances
 from cochef.kitchen.layout import Layout
@@ -182,7 +182,7 @@ def _write_filter(directory: Path, files: PopulationFiles, chosen: tuple[int, ..
         task_returns=files.counts.task_return,
         chosen=chosen,
     )
-    write_whole(directory / FILTER, (json.dumps(found.as_table(), indent=1) + "\n").encode())
+    write_json(directory / FILTER, found.as_table())
     picture = plots.event_space(
         found.counts, found.events, found.hidden_rewards, chosen, files.layout.name
     )

@@ -17,7 +17,7 @@ from cochef.errors import InputError
 from cochef.experiments import ray_cluster
 from cochef.experiments.claims import LEASE, StaleWatch
 from cochef.experiments.engines import WritersOf
-from cochef.experiments.jobs import TRAINING, Job, JobStore
+from cochef.experiments.jobs import Job, JobStore
 from cochef.experiments.ray_worker import (
     PROGRESS_SECONDS,
     JobOutcome,
@@ -51,7 +51,7 @@ class JobResources:
         """The options of a Ray task."""
         return {
             "num_cpus": self.cpus,
-            "num_gpus": self.gpus if job.stage.kind in TRAINING else 0,
+            "num_gpus": self.gpus if job.trains else 0,
             "memory": int(self.memory * 1024**3),
             "max_retries": self.retries,
             "name": job.name,

@@ -1,6 +1,5 @@
 """The report on some methods in a layout, and the commands that show its agents at work."""
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from cochef.evaluation.tables import ResultTable
 from cochef.experiments import pools
 from cochef.experiments.jobs import JobContext, seconds_of
 from cochef.experiments.stages import CURVES, PARTNERS, agent_path
-from cochef.files import write_whole
+from cochef.files import write_json, write_whole
 from cochef.kitchen import layouts, render
 from cochef.kitchen.layout import Layout
 from cochef.learning.writers import read_metrics
@@ -84,8 +83,7 @@ class WriteReport:
         ]
         title = f"{self.layout.name}: {', '.join(self.methods)}"
         Report(title, blocks).write(context.directory)
-        rows = json.dumps(tables.summary_rows(found), indent=1) + "\n"
-        write_whole(context.directory / TABLES, rows.encode())
+        write_json(context.directory / TABLES, tables.summary_rows(found))
 
     def _differences(self, context: JobContext, found: Records) -> Iterator[Block]:
         """The scores by agent, and how far the first method is ahead of the others."""

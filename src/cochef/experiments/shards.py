@@ -11,30 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from cochef.experiments.jobs import Job, JobContext
+from cochef.experiments.jobs import Job, JobContext, Stage
 from cochef.experiments.stages import PreparedTraining
 from cochef.learning import runs
+from cochef.learning.writers import SHARD
 from cochef.validation import whole_number
 
 
 @runtime_checkable
-class TrainingStage(Protocol):
+class TrainingStage(Stage, Protocol):
     """A stage that trains members."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of job."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """Raised when the code gives another result for the same configuration."""
-        ...
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """All that decides the result besides version and inputs."""
-        ...
 
     @property
     def members(self) -> int:
@@ -72,7 +58,7 @@ class TrainShard:
     @property
     def config(self) -> Mapping[str, Any]:
         """All settings of the whole, and which members."""
-        return {"whole": self.whole.kind, runs.SHARD: self.shard, **self.whole.config}
+        return {"whole": self.whole.kind, SHARD: self.shard, **self.whole.config}
 
     @property
     def shard(self) -> list[int]:
@@ -83,7 +69,7 @@ class TrainShard:
         """Train, or resume training."""
         whole = self.whole.prepare(context)
         trainer = whole.trainer.shard(self.first, self.count)
-        run_config = {**whole.run_config, "members": self.count, runs.SHARD: self.shard}
+        run_config = {**whole.run_config, "members": self.count, SHARD: self.shard}
         PreparedTraining(trainer, run_config).train(context)
 
 
@@ -139,7 +125,7 @@ def _split_one(job: Job, most: int) -> Job:
     shards = {}
     for number, (first, count) in enumerate(_parts(stage.members, most)):
         label = f"{stage.kind}-{job.label}-{number:02}"
-        name = f"{runs.SHARD}-{number:02}"
+        name = f"{SHARD}-{number:02}"
         shards[name] = Job(TrainShard(stage, first, count), label, job.inputs)
     return Job(JoinShards(stage, tuple(shards)), job.label, {**job.inputs, **shards})
 

@@ -22,7 +22,7 @@ from cochef import interrupts
 from cochef.agents import actor_critic, storage
 from cochef.agents.hosting import AgentError
 from cochef.errors import InputError, shown
-from cochef.files import alone, read_limited, write_whole
+from cochef.files import alone, read_limited, write_json
 from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
 from cochef.learning.config import TrainingConfig
@@ -31,23 +31,23 @@ from cochef.learning.population import IterationMetrics, TrainState
 from cochef.learning.ppo import UpdateMetrics
 from cochef.learning.trainer import Trainer
 from cochef.learning.writers import (
+    CONFIG,
     MAX_BYTES,
     METRICS,
+    SHARD,
     JsonLinesWriter,
     Log,
     MetricsWriter,
     metrics_lines,
 )
 
-CONFIG = "config.json"
 CHECKPOINTS = "checkpoints"
 SNAPSHOTS = "snapshots"
 AGENTS = "agents"
 CHECKPOINT_SECONDS = 30.0
 LEARNERS = ("biased", "partner")  # names of a member's learners, where it has two
 
-SHARD = "shard"  # in the configuration of a run of some members: the first, and how many
-BY_LEARNER = "update_by_learner"  # in the metrics of such a run
+BY_LEARNER = "update_by_learner"  # in the metrics of a shard
 
 _DIGITS = 4  # of event counts in the metrics
 
@@ -332,11 +332,11 @@ def _claimed(directory: Path, run_config: Mapping[str, Any]) -> Iterator[None]:
     with alone(directory, "trains"):
         for partial in directory.rglob(".*.part"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)
-        text = json.dumps(run_config, indent=1) + "\n"
         if (directory / CONFIG).exists():
-            _check_same(read_config(directory), json.loads(text), directory)
+            ours = json.loads(json.dumps(run_config))
+            _check_same(read_config(directory), ours, directory)
         else:
-            write_whole(directory / CONFIG, text.encode())
+            write_json(directory / CONFIG, run_config)
         yield
 
 

@@ -14,7 +14,9 @@ from typing import IO, Any, Protocol, runtime_checkable
 from cochef.errors import InputError
 from cochef.files import read_limited, write_whole
 
+CONFIG = "config.json"  # of a run
 METRICS = "metrics.jsonl"
+SHARD = "shard"  # in the configuration of a run of some members: the first, and how many
 MAX_BYTES = 1024**3
 
 MetricsLine = Mapping[str, Any]
