@@ -375,7 +375,7 @@ def test_pairs_that_begin_as_policies_learn_for_fewer_steps():
     inputs = pipeline.report_job(layout, ("hsp",)).inputs
     scratch = pipeline.report_job(layout, ("hsp",), overrides=Overrides(begin="scratch")).inputs
     assert inputs["hsp-mep"].stage.training.total_steps == 1_000_000
-    assert inputs["hsp-biased"].stage.training.total_steps == 400_000
+    assert inputs["hsp-biased"].stage.training.total_steps == 800_000
     assert scratch["hsp-biased"].stage.training.total_steps == 1_000_000
 
 

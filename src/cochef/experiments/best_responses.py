@@ -58,7 +58,7 @@ class TrainBestResponse:
     """Episodes in either seat."""
     seed: int
     kind: str = "bound"
-    version: int = 1
+    version: int = 2
 
     def __post_init__(self) -> None:
         """Refuse what cannot be measured."""

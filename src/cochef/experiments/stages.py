@@ -78,7 +78,7 @@ class TrainPopulation:
     seed: int
     options: Options = field(default_factory=dict)
     kind: str = "population"
-    version: int = 4
+    version: int = 5
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""
@@ -209,7 +209,7 @@ class TrainAgents:
     own: Mapping[str, Agent] = field(default_factory=dict)
     """Own agents that join the pool, by name; they are in no file."""
     kind: str = "agents"
-    version: int = 4
+    version: int = 5
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained."""

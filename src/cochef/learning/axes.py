@@ -115,6 +115,16 @@ def by_learner(
     return jnp.moveaxis(rows, 1, 0)
 
 
+def add_member_axis(tree: Tree) -> Tree:
+    """What one member has, as [members, ...] with one member."""
+    return jax.tree.map(lambda leaf: leaf[None], tree)
+
+
+def drop_member_axis(tree: Tree) -> Tree:
+    """From [members, ...] with one member to what it has."""
+    return jax.tree.map(lambda leaf: leaf[0], tree)
+
+
 def merge_learners(tree: Tree) -> Tree:
     """From [members, learners, ...] to the learners of all members."""
     return jax.tree.map(_merge_first_two, tree)

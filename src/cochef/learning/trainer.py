@@ -1,7 +1,8 @@
 """One trainer for all methods: a whole population learns in one compiled program.
 
-An iteration (`iteration.py`) is one program for all members, sharded over the available devices. A
-member's random numbers follow from the seed, its number and the iteration alone.
+An iteration (`iteration.py`) is one program for all members, sharded over the available devices: on
+a CPU a device per core, which computes one member after the other. A member's random numbers follow
+from the seed, its number and the iteration alone.
 """
 
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from cochef.learning.iteration import (
     begin_members,
     first_copies,
     iterate_members,
+    iterate_one_by_one,
     loop_inputs,
 )
 from cochef.learning.partner_sampling import PartnerPool
@@ -205,6 +207,10 @@ def _begin_program(
 def _iterate_program(
     environment: Environment, algorithm: Algorithm, config: TrainingConfig, mesh: Mesh
 ) -> Any:  # noqa: ANN401
+    # An accelerator is fastest with all members at once.
+    one_by_one = mesh.devices.flat[0].platform == "cpu"
+    run = iterate_one_by_one if one_by_one else iterate_members
+
     def iterate(
         state: TrainState,
         weights: RewardWeights,
@@ -213,7 +219,7 @@ def _iterate_program(
         iteration: Int[Array, ""],
     ) -> tuple[TrainState, IterationMetrics]:
         collector = Collector(environment, config, algorithm.roles, pool)
-        return iterate_members(collector, algorithm, state, weights, key, iteration)
+        return run(collector, algorithm, state, weights, key, iteration)
 
     split = PartitionSpec(AXIS)
     same = PartitionSpec()

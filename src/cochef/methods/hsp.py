@@ -50,6 +50,8 @@ BIASED = 0
 # reward; "constant" is the authors' code, for both.
 BIASED_SHAPING = ("none", "annealed", "constant")
 
+_INGREDIENTS = (Event.PICKUP_ONION_FROM_DISPENSER, Event.PICKUP_TOMATO_FROM_DISPENSER)
+
 # The entries of phi, and so of w: the events, and last the order reward, which is the task reward.
 WEIGHT_NAMES = (*(event.label for event in Event), ORDER)
 
@@ -98,12 +100,14 @@ def weights(rewards: RewardConfig, members: int, seed: DrawSeed, options: Option
 
 
 def begins_as_cook(weights: RewardWeights) -> Bool[Array, "pairs 2"]:
-    """pi_a always begins as a policy that cooks, pi_w if orders have a weight in its reward.
+    """pi_a always begins as a policy that cooks; pi_w if orders are all that it could cook for.
 
-    A pi_w that begins as a cook follows preferences about soups and deliveries that nobody finds
-    from scratch; but it clings to what it did, so those who are indifferent to orders do not.
+    That is, if orders have a weight in its hidden reward and ingredients have none above 0. Such a
+    pi_w hardly finds soups and deliveries from scratch. One that is rewarded for ingredients finds
+    them by itself; as a cook it would cling to the recipe that the cook knows.
     """
-    biased = weights.task[:, BIASED] > 0
+    paid = (weights.events[:, BIASED, jnp.array(_INGREDIENTS)] > 0).any(axis=1)
+    biased = (weights.task[:, BIASED] > 0) & ~paid
     return jnp.stack([biased, jnp.ones_like(biased)], axis=1)
 
 
@@ -151,7 +155,7 @@ POPULATION = PopulationSpec(
     options={"biased_shaping": BIASED_SHAPING},
     parents=mep.POPULATION.name,
     begins_as_parent=begins_as_cook,
-    transfer_steps=0.4,
+    transfer_steps=0.8,
     hidden_rewards=hidden_rewards,
 )
 
