@@ -1,11 +1,13 @@
 """Jobs are done once, in order, by one process, and resume where they were."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
 
 import pytest
 
+from cochef import provenance
 from cochef.errors import InputError
 from cochef.experiments.engines import LocalEngine
 from cochef.experiments.jobs import Job, JobStore, in_order, statuses
@@ -93,6 +95,12 @@ def test_the_statuses_show_what_is_done_and_what_waits(tmp_path):
 def test_the_statuses_of_nothing_say_so(tmp_path):
     with pytest.raises(InputError, match="no jobs in it"):
         statuses(tmp_path)
+
+
+def test_the_end_of_a_job_says_which_commit_ran_it(tmp_path):
+    run(graph(), tmp_path)
+    end = json.loads((JobStore(tmp_path).directory(graph()) / "done.json").read_text())
+    assert end["commit"] == provenance.commit()
 
 
 def test_a_damaged_end_is_named(tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import cochef
+from cochef import provenance
 from cochef.errors import InputError
 from cochef.files import alone, read_limited, write_json, write_whole
 from cochef.learning.writers import CONFIG, SHARD, Log, MetricsWriter, read_metrics
@@ -169,12 +170,13 @@ class JobStore:
         """Run a job, or resume it; its inputs must be done."""
         directory = self.directory(job)
         started = time.monotonic()
+        commit = provenance.commit()  # now, as the source may change while the job runs
         self.begin(job)
         inputs = self.inputs(job)
         job.stage.run(JobContext(directory, inputs, writers, log, home, checkpoint_seconds))
         # A resumed training also counts the time of earlier attempts.
         seconds = max(time.monotonic() - started, _training_seconds(directory))
-        end = {"seconds": round(seconds, 1), "cochef": cochef.__version__}
+        end = {"seconds": round(seconds, 1), "cochef": cochef.__version__, "commit": commit}
         write_whole(directory / DONE, (json.dumps(end) + "\n").encode())
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cochef.errors import InputError
-from cochef.experiments.jobs import DONE, Job, JobStore
+from cochef.experiments.jobs import DONE, Job, JobStore, in_order, seconds_of
 from cochef.files import read_limited, write_whole
 from cochef.validation import table, text, whole_number
 
@@ -78,7 +78,7 @@ class StoredResult:
     """When the job ended, in UTC."""
     seconds: float
     code: Mapping[str, Any]
-    """The version of the program that made it."""
+    """The version and commit of the program that made it, and the commits that made its inputs."""
     steps: Mapping[str, int]
     """Environment steps of each policy, by job."""
     files: Mapping[str, str]
@@ -89,6 +89,12 @@ class StoredResult:
     def key(self) -> ResultKey:
         """What it is of."""
         return ResultKey(self.kind, self.condition, self.layout)
+
+    @property
+    def commits(self) -> frozenset[str]:
+        """The commits of the code that made it and its inputs, where they are known."""
+        own = self.code.get("commit")
+        return frozenset([*self.code.get("inputs", ()), *([] if own is None else [own])])
 
     def read(self, name: str) -> bytes:
         """One of its files, checked."""
@@ -139,7 +145,6 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
     if not store.is_done(job):
         return None
     source = store.directory(job)
-    end = json.loads((source / DONE).read_bytes())
     finished = datetime.fromtimestamp((source / DONE).stat().st_mtime, UTC)
     contents = {name: (source / name).read_bytes() for name in FILES[job.stage.kind]}
     found = {
@@ -148,8 +153,8 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
         "address": job.address,
         "configuration": configuration(job),
         "finished": finished.isoformat(timespec="seconds"),
-        "seconds": end.pop("seconds"),
-        "code": {**end, "commit": _commit(contents)},
+        "seconds": seconds_of(source),
+        "code": {**_code(source, contents), "inputs": _input_commits(store, job)},
         "steps": dict(_steps(job)),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
     }
@@ -170,9 +175,22 @@ def _metadata(root: Path, preset: str) -> list[Path]:
     return sorted((root / preset).glob(f"*/{RESULT}"))
 
 
-def _commit(contents: Mapping[str, bytes]) -> str | None:
-    """The commit of the code that ran, where the job's files say it."""
-    return json.loads(contents.get("manifest.json", b"{}")).get("commit")
+def _code(source: Path, contents: Mapping[str, bytes]) -> dict[str, str | None]:
+    """The version of the program that ran a job, and its commit where the job's files say it."""
+    end = json.loads((source / DONE).read_bytes())
+    manifest = json.loads(contents.get("manifest.json", b"{}"))
+    return {"cochef": end["cochef"], "commit": end.get("commit") or manifest.get("commit")}
+
+
+def _input_commits(store: JobStore, job: Job) -> list[str]:
+    """The commits of all jobs that a result is made of, where they are known."""
+    found = set()
+    for job_input in in_order(job.inputs.values()):
+        path = store.directory(job_input) / DONE
+        commit = json.loads(path.read_bytes()).get("commit") if path.exists() else None
+        if commit is not None:
+            found.add(commit)
+    return sorted(found)
 
 
 def _stored_name(name: str) -> str:
