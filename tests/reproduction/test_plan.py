@@ -8,7 +8,7 @@ import pytest
 from cochef import methods, reproduction
 from cochef.errors import InputError
 from cochef.experiments import estimates
-from cochef.experiments.jobs import DONE, TRAINING, JobStore
+from cochef.experiments.jobs import DONE, JobStore
 from cochef.reproduction import plan
 from cochef.reproduction.plan import Scope
 
@@ -57,7 +57,7 @@ def test_the_main_comparison_of_all_populations_comes_first_and_ablations_come_l
         ("pool-construction", 1),
         ("pool-size", 1),
     ]
-    trains = [any(job.stage.kind in TRAINING for job in block.jobs) for block in made.blocks]
+    trains = [any(job.trains for job in block.jobs) for block in made.blocks]
     assert trains == [True] * 2 + [False] * 4 + [True] * 4
 
 
