@@ -37,7 +37,12 @@ def goal(settings):
         return training(settings["training"])
     if "many" in settings:
         return many(settings["many"], settings["seconds"], notes)
-    return diamond(seconds=settings.get("seconds", 0.0), notes=notes, error=settings.get("error"))
+    return diamond(
+        first_on_driver=settings.get("first_on_driver", False),
+        seconds=settings.get("seconds", 0.0),
+        notes=notes,
+        error=settings.get("error"),
+    )
 
 
 def engine_of(settings):

@@ -79,6 +79,15 @@ def test_jobs_that_were_finished_anywhere_are_not_done_again(settings, tmp_path)
     assert words(settings) == ["a", "b", "c", "d"]
 
 
+def test_a_job_for_the_driver_alone_is_given_to_no_node(settings):
+    process = driver(settings, first_on_driver=True)
+    printed = output(process)[0]
+    assert printed.splitlines()[-1] == "abacd", printed
+    places = dict(line.split() for line in Path(settings["notes"]).read_text().splitlines())
+    assert places.pop("a") == str(process.pid)
+    assert str(process.pid) not in places.values()
+
+
 def test_an_error_in_a_job_names_the_job_and_what_was_wrong(settings):
     last, _ = finish(settings, error="the soup is cold")
     assert re.fullmatch(r"write-a-\w+ on \S+: the soup is cold", last)

@@ -20,6 +20,7 @@ class Write:
     config: dict = field(default_factory=dict)
     kind: str = "write"
     version: int = 1
+    on_driver: bool = False
 
     def run(self, context):
         if self.notes:
@@ -32,9 +33,9 @@ class Write:
         (context.directory / "text").write_text(before + self.word)
 
 
-def diamond(**settings):
+def diamond(first_on_driver=False, **settings):
     """Four jobs: two need the first, the last one needs both."""
-    first = Job(Write("a", config={"of": 0}, **settings), "a")
+    first = Job(Write("a", config={"of": 0}, on_driver=first_on_driver, **settings), "a")
     left = Job(Write("b", config={"of": 1}, **settings), "b", {"first": first})
     right = Job(Write("c", config={"of": 2}, **settings), "c", {"first": first})
     return Job(Write("d", config={"of": 3}, **settings), "d", {"left": left, "right": right})

@@ -110,6 +110,11 @@ class Job:
         """The name of its directory."""
         return f"{self.stage.kind}-{self.label}-{self.address}"
 
+    @property
+    def on_driver(self) -> bool:
+        """Whether it reads what only the driver may, so that it is given to no other machine."""
+        return getattr(self.stage, "on_driver", False)
+
 
 def in_order(goals: Iterable[Job]) -> list[Job]:
     """The goals and all jobs that they depend on, each once, after its inputs."""

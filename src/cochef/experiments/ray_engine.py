@@ -162,7 +162,10 @@ class _Driver:
                 self.submit(job)
 
     def submit(self, job: Job, stale: bytes | None = None) -> None:
-        """Give a job to the cluster."""
+        """Give a job to the cluster, unless only this process may do it."""
+        if job.on_driver:
+            self.perform_here(job)
+            return
         engine = self.engine
         request = JobRequest(
             job=job,
@@ -177,6 +180,12 @@ class _Driver:
         )
         reference = ray_cluster.submit(request, self.inbox, engine.resources.options(job))
         self.running[reference] = job
+
+    def perform_here(self, job: Job) -> None:
+        """Do a job in this process."""
+        self.log(f"{self.numbers[job.name]} {job.name} in this process")
+        self.local.perform(job, self.writers_of(job), self.log)
+        self.shared.publish(job.name, self.local.directory(job))
 
     def take(self, job: Job, outcome: JobOutcome) -> None:
         """Take the outcome of a job."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,16 +113,21 @@ class SimulateStudy:
 class ReadStudy:
     """Analyse what a study with people has stored so far."""
 
-    database: str
+    database: str = field(repr=False)
+    """Its URL, which may hold a password: no other machine is told, and no message shows it."""
     games: int
     """How many games it holds, so that new ones are a new result."""
     kind: str = "study"
     version: int = 1
+    on_driver: bool = True
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All settings."""
-        return {"database": Path(self.database).name, "games": self.games}
+        """All settings; of the database its name alone."""
+        from sqlalchemy import make_url  # noqa: PLC0415  (an extra)
+
+        name = Path(make_url(self.database).database or "").name
+        return {"database": name, "games": self.games}
 
     def run(self, context: JobContext) -> None:
         """Read and analyse."""
