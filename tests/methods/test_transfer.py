@@ -20,6 +20,7 @@ from cochef.experiments.presets import PRESETS, Overrides
 from cochef.experiments.stages import BuildPool, TrainAgents
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
+from cochef.kitchen.events import Event
 from cochef.learning import runs, snapshots
 from cochef.learning.partner_sampling import NetworkGroup, PartnerIdentity, PartnerPool, Sampling
 from cochef.learning.reward_config import shipped
@@ -76,11 +77,22 @@ def logits(networks):
 
 @pytest.fixture(scope="module")
 def pairs():
-    """HSP's pairs; some have a weight on orders, others do not."""
+    """HSP's pairs, with all kinds of weights on orders and onions."""
     stage = pipeline.population("hsp", LAYOUT, "smoke", members=PAIRS)
-    task = np.asarray(stage.trainer.weights.task[:, BIASED])
-    assert 0 < (task > 0).sum() < PAIRS
+    kinds = zip(likes_orders(stage.trainer), likes_onions(stage.trainer), strict=True)
+    assert len(set(kinds)) == 4
     return stage
+
+
+def likes_orders(trainer):
+    """Which biased policies have a weight on orders."""
+    return (np.asarray(trainer.weights.task[:, BIASED]) > 0).tolist()
+
+
+def likes_onions(trainer):
+    """Which biased policies are rewarded for taking onions."""
+    onions = trainer.weights.events[:, BIASED, Event.PICKUP_ONION_FROM_DISPENSER]
+    return (np.asarray(onions) > 0).tolist()
 
 
 def learner(state, number):
@@ -88,22 +100,20 @@ def learner(state, number):
     return jax.tree.map(lambda leaf: leaf[:, number], state.learners.actor)
 
 
-def test_pairs_begin_as_cooks_except_biased_policies_that_are_indifferent_to_orders(pairs):
+def test_biased_policies_begin_as_cooks_if_orders_have_a_weight_and_ingredients_none(pairs):
     parents = policies(PAIRS)
     trainer = pairs.trainer_from(parents)
     state = trainer.begin()
     fresh = pairs.trainer.begin()
-    likes_orders = np.asarray(trainer.weights.task[:, BIASED]) > 0
-    assert np.array_equal(trainer.parents.taken[:, BIASED], likes_orders)
+    cooks = np.array(likes_orders(trainer)) & ~np.array(likes_onions(trainer))
+    assert np.array_equal(trainer.parents.taken[:, BIASED], cooks)
     assert trainer.parents.taken[:, ADAPTING].all()
     np.testing.assert_allclose(logits(learner(state, ADAPTING)), logits(parents), rtol=1e-5)
     begun = logits(learner(state, BIASED))
-    expected = np.where(
-        likes_orders[:, None, None, None], logits(parents), logits(learner(fresh, BIASED))
-    )
+    expected = np.where(cooks[:, None, None, None], logits(parents), logits(learner(fresh, BIASED)))
     np.testing.assert_allclose(begun, expected, rtol=1e-5)
     unlike = np.abs(begun - logits(parents)).max(axis=(1, 2, 3)) > 0.1
-    assert np.array_equal(unlike, ~likes_orders)
+    assert np.array_equal(unlike, ~cooks)
 
 
 def test_without_policies_and_in_populations_that_do_not_transfer_all_weights_are_fresh(pairs):
