@@ -19,6 +19,21 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
+def how_to_install(extra: str = "") -> str:
+    """The command that installs CoChef, with one of its extras.
+
+    It names the source directory, never the package: CoChef is on no package index, and what is
+    found there by that name is somebody else's.
+    """
+    wanted = f'".[{extra}]"' if extra else "."
+    return f"pip install {wanted} in CoChef's source directory"
+
+
+def missing_extra(package: str | None, extra: str) -> str:
+    """What to say if a package of an extra cannot be imported."""
+    return f"{package} is not installed; run {how_to_install(extra)}"
+
+
 def did_you_mean(value: object, names: Iterable[str]) -> str:
     """A question after the most similar of some names, with a blank at its end, or nothing."""
     if not isinstance(value, str) or len(value) > _LONGEST:

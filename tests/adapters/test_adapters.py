@@ -355,7 +355,5 @@ def _step_anew(actions):
 def test_without_the_extra_the_error_names_what_to_install(package, monkeypatch):
     monkeypatch.delitem(sys.modules, f"cochef.adapters.{package}")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        ImportError, match=rf'{package} is not installed.*pip install "cochef\[envs\]"'
-    ):
+    with pytest.raises(ImportError, match=rf'{package} is not installed.*pip install "\.\[envs\]"'):
         importlib.import_module(f"cochef.adapters.{package}")

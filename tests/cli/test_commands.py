@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -14,9 +16,12 @@ import pytest
 
 from cochef import methods
 from cochef.agents.names import load
+from cochef.cli import doctor
 from cochef.cli.main import COMMANDS, CommandGroup
 from cochef.kitchen import episodes, layouts
 from cochef.rollout import record
+
+ROOT = Path(__file__).parents[2]
 
 
 def groups():
@@ -181,10 +186,27 @@ def test_doctor_finds_everything_in_the_test_environment(cochef):
 
 
 def test_doctor_names_the_extra_that_brings_what_is_missing(cochef, monkeypatch):
-    monkeypatch.setattr("cochef.cli.doctor.OPTIONAL", {"no-such-package": "envs"})
+    monkeypatch.setitem(doctor.EXTRAS, "envs", ("numpy", "no-such-package"))
+    code, text = cochef("doctor", "--json")
+    assert code == 0  # it is optional
+    envs = next(finding for finding in json.loads(text) if finding["what"] == "extra envs")
+    assert (envs["well"], envs["found"]) == (False, "no no-such-package")
+    assert 'pip install ".[envs]" in CoChef\'s source directory' in envs["remedy"]
+
+
+def test_doctor_fails_if_something_needed_is_missing(cochef, monkeypatch):
+    monkeypatch.setattr(doctor, "REQUIRED", ("no-such-package",))
     code, text = cochef("doctor")
-    assert code == 0
-    assert "cochef[envs]" in text.replace("\n", "")
+    assert code == 1
+    assert "missing" in text
+
+
+def test_doctor_knows_all_extras_and_their_packages():
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra, requirements in written["optional-dependencies"].items():
+        names = {re.split(r"[\[>=]", requirement)[0] for requirement in requirements}
+        assert set(doctor.EXTRAS[extra]) == names - {"cochef"}
+    assert doctor.EXTRAS.keys() == written["optional-dependencies"].keys()
 
 
 def test_partners_of_an_onion_layout_leave_tomatoes_alone(cochef):

@@ -75,6 +75,12 @@ def test_every_public_name_is_in_the_reference(site):
         assert re.search(rf'id="cochef\.([\w.]*\.)?{name}"', text), name
 
 
+def test_nobody_is_told_to_install_cochef_from_a_package_index():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    from_index = re.compile(r"""pip install ['"]?cochef""")
+    assert not [page for page in pages if from_index.search(page.read_text())]
+
+
 def test_pages_that_the_program_names_exist():
     for path in (ROOT / "src").rglob("*.py"):
         for named in re.findall(r"\bdocs/[\w/.-]*\.md", path.read_text()):

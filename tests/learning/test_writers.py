@@ -69,7 +69,7 @@ def test_tensorboard_files_hold_every_scalar_by_step(tmp_path):
 
 def test_without_tensorboardx_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(InputError, match=r'pip install "cochef\[tensorboard\]"'):
+    with pytest.raises(InputError, match=r'pip install "\.\[tensorboard\]"'):
         TensorBoardWriter(tmp_path)
 
 

@@ -93,4 +93,4 @@ def test_the_installed_program_plays_with_agents_that_ship(program, tmp_path):
 
 def test_what_an_extra_brings_is_named_where_it_is_missing(program, tmp_path):
     said = run(program, "study", "check", "paper", cwd=tmp_path, code=2)
-    assert "pip install 'cochef[study]'" in said
+    assert 'pip install ".[study]" in CoChef\'s source directory' in said

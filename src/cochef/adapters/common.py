@@ -27,8 +27,6 @@ FRAMES_PER_SECOND = 6
 PAPER_SHAPING = "paper"
 DEFAULT_PARTNER = "random"
 
-MISSING_EXTRA = '{name} is not installed; to use this environment, run: pip install "cochef[envs]"'
-
 OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "..."]]] = {
     "grid": observation.grid,
     "compact": observation.compact,

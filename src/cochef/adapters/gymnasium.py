@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from cochef.adapters import common
-from cochef.adapters.common import FRAMES_PER_SECOND, MISSING_EXTRA, RENDER_MODES, Layoutlike
+from cochef.adapters.common import FRAMES_PER_SECOND, RENDER_MODES, Layoutlike
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import MAX_SEED, KitchenStepper
 from cochef.agents import names
 from cochef.agents.agent import Agent
-from cochef.errors import InputError, shown
+from cochef.errors import InputError, missing_extra, shown
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.text import event_names
@@ -21,7 +21,7 @@ try:
     import gymnasium
     from gymnasium.spaces import Box, Discrete
 except ImportError as error:
-    raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
+    raise ImportError(missing_extra(error.name, "envs")) from error
 
 Partnerlike = Agent | str
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from cochef import validation
 from cochef.adapters import common
-from cochef.adapters.common import FRAMES_PER_SECOND, MISSING_EXTRA, Layoutlike
+from cochef.adapters.common import FRAMES_PER_SECOND, Layoutlike
 from cochef.adapters.gymnasium import (
     Partnerlike,
     check_begun,
@@ -18,13 +18,13 @@ from cochef.adapters.gymnasium import (
 )
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import MAX_SEED, KitchenStepper, StepArrays
-from cochef.errors import InputError, shown
+from cochef.errors import InputError, missing_extra, shown
 
 try:
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ImportError as error:
-    raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
+    raise ImportError(missing_extra(error.name, "envs")) from error
 
 MAX_KITCHENS = 2**16
 

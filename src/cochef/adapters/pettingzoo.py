@@ -8,13 +8,12 @@ from cochef.adapters import common
 from cochef.adapters.common import (
     CHEFS,
     FRAMES_PER_SECOND,
-    MISSING_EXTRA,
     RENDER_MODES,
     Layoutlike,
 )
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import KitchenStepper
-from cochef.errors import InputError
+from cochef.errors import InputError, missing_extra
 from cochef.kitchen.text import event_names
 
 try:
@@ -23,7 +22,7 @@ try:
 
     from cochef.adapters.gymnasium import spaces
 except ImportError as error:
-    raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
+    raise ImportError(missing_extra(error.name, "envs")) from error
 
 
 class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):

@@ -1,12 +1,12 @@
 """The environments that Gymnasium knows by name: one for every layout that ships."""
 
-from cochef.adapters.common import MISSING_EXTRA
+from cochef.errors import missing_extra
 from cochef.kitchen import layouts
 
 try:
     import gymnasium
 except ImportError as error:
-    raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
+    raise ImportError(missing_extra(error.name, "envs")) from error
 
 NAMESPACE = "CoChef"
 _SINGLE = "cochef.adapters.gymnasium:KitchenWithPartner"

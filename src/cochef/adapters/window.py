@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from cochef.adapters.common import FRAMES_PER_SECOND, MISSING_EXTRA
-from cochef.errors import InputError
+from cochef.adapters.common import FRAMES_PER_SECOND
+from cochef.errors import InputError, missing_extra
 
 
 class Window:
@@ -45,5 +45,5 @@ def _pygame() -> Any:  # noqa: ANN401
     try:
         import pygame  # noqa: PLC0415  (only who wants a window needs it)
     except ImportError as error:
-        raise ImportError(MISSING_EXTRA.format(name=error.name)) from error
+        raise ImportError(missing_extra(error.name, "envs")) from error
     return pygame

@@ -6,16 +6,24 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from cochef.cli.output import JsonOption, print_json, print_rows
+from cochef.errors import how_to_install
 
 REQUIRED = (
     *("jax", "numpy", "equinox", "optax", "jaxtyping", "safetensors"),
     *("scipy", "pillow", "matplotlib", "tyro"),
 )
-OPTIONAL = {"gymnasium": "envs", "pettingzoo": "envs", "pygame-ce": "envs"}
+EXTRAS = {
+    "web": ("fastapi", "flatbuffers", "sqlalchemy", "uvicorn", "websockets"),
+    "study": ("pyarrow", "statsmodels"),
+    "envs": ("gymnasium", "pettingzoo", "pygame-ce"),
+    "cluster": ("fsspec", "gcsfs", "ray", "s3fs"),
+    "tensorboard": ("tensorboardX",),
+    "postgres": ("psycopg",),
+}
 OLDEST_PYTHON = (3, 11)
 ENOUGH_DISK = 2 * 1024**3
 
@@ -28,6 +36,7 @@ class Finding:
     well: bool
     found: str
     remedy: str = ""
+    optional: bool = False
 
 
 @dataclass
@@ -50,13 +59,12 @@ class Doctor:
                     "what to do": finding.remedy,
                 }
             )
-            styles.append("" if finding.well else "red" if finding.remedy else "dim")
+            styles.append("" if finding.well else "dim" if finding.optional else "red")
         if self.json:
             print_json([asdict(finding) for finding in findings])
         else:
             print_rows(rows, "CoChef doctor", whole=("what",), styles=styles)
-        needed = [finding for finding in findings if finding.what not in OPTIONAL]
-        return 0 if all(finding.well for finding in needed) else 1
+        return 0 if all(finding.well or finding.optional for finding in findings) else 1
 
 
 def examine() -> Iterator[Finding]:
@@ -66,9 +74,10 @@ def examine() -> Iterator[Finding]:
     )
     yield Finding("cores", True, f"{os.cpu_count()} ({platform.machine()})")
     for package in REQUIRED:
-        yield _package(package, "pip install cochef")
-    for package, extra in OPTIONAL.items():
-        yield _package(package, f'pip install "cochef[{extra}]" (optional)')
+        found = _version(package)
+        yield _needed(package, found is not None, found or "not installed", how_to_install())
+    for extra, packages in EXTRAS.items():
+        yield _extra(extra, packages)
     if importlib.util.find_spec("jax"):
         yield from _jax()
     free = shutil.disk_usage(".").free
@@ -79,7 +88,7 @@ def examine() -> Iterator[Finding]:
 def _mark(finding: Finding) -> str:
     if finding.well:
         return "ok"
-    return "missing" if finding.remedy else "-"
+    return "-" if finding.optional else "missing"
 
 
 def _needed(what: str, well: bool, found: str, remedy: str) -> Finding:
@@ -87,11 +96,22 @@ def _needed(what: str, well: bool, found: str, remedy: str) -> Finding:
     return Finding(what, well, found, "" if well else remedy)
 
 
-def _package(name: str, remedy: str) -> Finding:
+def _version(package: str) -> str | None:
     try:
-        return Finding(name, True, importlib.metadata.version(name))
+        return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, False, "not installed", remedy)
+        return None
+
+
+def _extra(extra: str, packages: Sequence[str]) -> Finding:
+    """An optional part: the versions of its packages, or which of them are missing."""
+    versions = {package: _version(package) for package in packages}
+    missing = [package for package, version in versions.items() if version is None]
+    if missing:
+        remedy = f"optional: {how_to_install(extra)}"
+        return Finding(f"extra {extra}", False, f"no {', '.join(missing)}", remedy, optional=True)
+    found = ", ".join(f"{package} {version}" for package, version in versions.items())
+    return Finding(f"extra {extra}", True, found, optional=True)
 
 
 def _jax() -> Iterator[Finding]:

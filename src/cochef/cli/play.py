@@ -11,7 +11,7 @@ import tyro
 from cochef import interrupts
 from cochef.cli.arguments import check_range
 from cochef.cli.output import print_line
-from cochef.errors import InputError
+from cochef.errors import InputError, missing_extra
 from cochef.runtime import compute_in_calling_thread
 
 MAX_CAPACITY = 1000
@@ -48,9 +48,7 @@ class Play:
         try:
             from cochef.web import layout_names, partners, server
         except ImportError as error:
-            raise InputError(
-                f"{error.name} is not installed; run: pip install 'cochef[web]'"
-            ) from error
+            raise InputError(missing_extra(error.name, "web")) from error
         from cochef.agents import names
         from cochef.kitchen import layouts
 

@@ -15,7 +15,7 @@ from cochef import interrupts
 from cochef.cli.arguments import check_range
 from cochef.cli.output import JsonOption, print_line, print_rows
 from cochef.cli.play import MAX_CAPACITY
-from cochef.errors import InputError
+from cochef.errors import InputError, missing_extra
 from cochef.files import claim_directory
 from cochef.runtime import compute_in_calling_thread
 
@@ -44,9 +44,7 @@ def _installed() -> None:
         import statsmodels  # noqa: F401
         import websockets  # noqa: F401
     except ImportError as error:
-        raise InputError(
-            f"{error.name} is not installed; run: pip install 'cochef[study]'"
-        ) from error
+        raise InputError(missing_extra(error.name, "study")) from error
 
 
 def _show_stand_ins(study: "Study") -> None:

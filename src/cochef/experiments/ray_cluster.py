@@ -8,7 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from cochef.errors import InputError
+from cochef.errors import InputError, how_to_install, missing_extra
 from cochef.experiments.code_version import code_version
 from cochef.experiments.ray_worker import JobOutcome, JobRequest, Message
 from cochef.learning.writers import Log
@@ -61,7 +61,7 @@ def _ray() -> Any:  # noqa: ANN401
         import ray  # noqa: PLC0415
         import ray.exceptions  # noqa: PLC0415
     except ImportError as error:
-        raise InputError('Ray is not installed; pip install "cochef[cluster]"') from error
+        raise InputError(missing_extra("Ray", "cluster")) from error
     return ray
 
 
@@ -105,7 +105,7 @@ def _check_nodes() -> None:
         except ray.exceptions.RayError as error:
             raise InputError(
                 f"node {nodes[node_id]} does not answer ({_first_line(error)}); "
-                'install "cochef[cluster]" there'
+                f"run {how_to_install('cluster')} there"
             ) from error
         _check_version(nodes[node_id], found)
 

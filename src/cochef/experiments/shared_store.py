@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from cochef.errors import InputError, shown
+from cochef.errors import InputError, missing_extra, shown
 from cochef.experiments.jobs import DONE
 from cochef.files import write_whole
 
@@ -51,7 +51,7 @@ class SharedStore:
         try:
             import fsspec  # noqa: PLC0415  (an extra)
         except ImportError as error:
-            raise InputError('fsspec is not installed; pip install "cochef[cluster]"') from error
+            raise InputError(missing_extra("fsspec", "cluster")) from error
         with self._access("opened"):
             filesystem, root = fsspec.core.url_to_fs(self.url, use_listings_cache=False)
         return filesystem, root.rstrip("/")

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import IO, Any, Protocol, runtime_checkable
 
-from cochef.errors import InputError
+from cochef.errors import InputError, missing_extra
 from cochef.files import read_limited, write_whole
 
 CONFIG = "config.json"  # of a run
@@ -94,9 +94,7 @@ class TensorBoardWriter:
         try:
             import tensorboardX  # noqa: PLC0415  (an extra)
         except ImportError as error:
-            raise InputError(
-                'tensorboardX is not installed; pip install "cochef[tensorboard]"'
-            ) from error
+            raise InputError(missing_extra("tensorboardX", "tensorboard")) from error
         self._summary_writer = tensorboardX.SummaryWriter
         self._directory = directory
         self._writer: Any = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cochef.agents.names import checksums
-from cochef.errors import InputError
+from cochef.errors import InputError, missing_extra
 from cochef.evaluation import human_likeness, plots
 from cochef.evaluation.human_likeness import Likeness, Shares
 from cochef.experiments.jobs import Job, JobContext
@@ -51,9 +51,7 @@ class SimulateStudy:
         try:
             from cochef.web import study  # noqa: PLC0415  (an extra)
         except ImportError as error:
-            raise InputError(
-                f"the study needs {error.name}, which is not installed; pip install cochef[study]"
-            ) from error
+            raise InputError(missing_extra(error.name, "study")) from error
         found = study.get(_PAPER_STUDY)
         agents = {
             f"{layout}: {label}": [name, *checksums(name)]
