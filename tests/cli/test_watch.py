@@ -1,16 +1,19 @@
 """`cochef watch`: an episode in a file or in the terminal."""
 
+import json
 from pathlib import Path
 
 import imageio_ffmpeg
 import pytest
 from PIL import Image
+from tests.agents import own_agents
 from tests.narrow_layout import NARROW
 
 from cochef.cli.watch import Watch
 from cochef.errors import InputError
 
 STEPS = 6
+OWN = "tests.agents.own_agents"
 AGENTS = ("random", "stay")
 
 
@@ -92,6 +95,32 @@ def test_only_the_last_picture_is_printed_when_the_output_goes_elsewhere(layout,
     assert f"time {STEPS} / {STEPS}" in out
     assert "X   2^  X" in out
     assert "\x1b" not in out
+
+
+def test_without_names_two_agents_that_ship_play(capsys):
+    assert Watch(steps=1).run() == 0
+    out = capsys.readouterr().out
+    assert "chef 1 (hsp:coordination_ring)" in out
+    assert "chef 2 (human-proxy:coordination_ring)" in out
+
+
+def test_without_names_scripts_play_where_no_trained_agent_ships(layout, tmp_path):
+    path = tmp_path / "episode.jsonl"
+    assert Watch(layout=layout, out=path).run() == 0
+    pair = json.loads(path.read_text())["pair"]
+    assert len(pair) == 2
+    assert all(name.startswith("script:") for name in pair)
+
+
+def test_an_own_agent_can_be_watched(layout, capsys):
+    assert Watch(layout=layout, agents=(f"{OWN}:Walker", "stay"), steps=2).run() == 0
+    assert f"chef 1 ({OWN}:Walker) holds nothing, does east" in capsys.readouterr().out
+
+
+def test_an_own_agent_that_fails_is_named(layout, monkeypatch):
+    monkeypatch.setattr(own_agents.Faulty, "calls_before", 3)
+    with pytest.raises(InputError, match=r"Faulty raised KeyError: 'no onion' \(own_agents.py"):
+        Watch(layout=layout, agents=(f"{OWN}:Faulty", "stay")).run()
 
 
 @pytest.mark.parametrize("name", ["episode.avi", "episode", ".gif"])

@@ -48,8 +48,9 @@ class Watch:
 
     layout: LayoutName = "coordination_ring"
 
-    agents: tuple[str, str] = ("random", "random")
-    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery, or own code."""
+    agents: tuple[str, str] | None = None
+    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery, or own code.
+    Agents that ship for the layout if not given."""
 
     seed: int = 0
     """The same seed gives the same episode."""
@@ -72,14 +73,15 @@ class Watch:
         from cochef.kitchen import layouts, render
 
         layout = layouts.get(self.layout)
-        trajectory = play(layout, self.agents, self.seed)
+        agents = self.agents or shipped_pair(layout)
+        trajectory = play(layout, agents, self.seed)
         shown = None if self.steps is None else self.steps + 1
         moments = islice(render.moments(trajectory), shown)
         if self.out is None:
-            show(layout, moments, self.agents, self.speed)
+            show(layout, moments, agents, self.speed)
             return 0
         if self.out.suffix.lower() == RECORDING:
-            write_recording(self.out, layout, trajectory, self)
+            write_recording(self.out, layout, trajectory, agents, self)
         else:
             write(self.out, layout, moments, self.speed, self.tile_size)
         print_line(f"written: {self.out}")
@@ -99,6 +101,22 @@ class Watch:
             check_ending(self.out, ENDINGS)
 
 
+def shipped_pair(layout: "Layout") -> tuple[str, str]:
+    """Two agents that ship and know a layout: an HSP agent and a human proxy, else scripts."""
+    from cochef.agents import scripted, shipped
+    from cochef.kitchen import layouts
+
+    trained = [
+        f"{kind}:{name}"
+        for kind in ("hsp", "human-proxy")
+        for name in shipped.layouts_of(kind)
+        if layouts.is_shipped(layout, name)
+    ]
+    scripts = [f"script:{name}" for name in scripted.names_for(layout)]
+    first, second, *_ = [*trained, *scripts, "random", "random"]
+    return first, second
+
+
 def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
     """Let these agents play an episode."""
     import jax
@@ -110,7 +128,13 @@ def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
     return record(layout, (first, second), jax.random.key(seed), 1)
 
 
-def write_recording(path: Path, layout: "Layout", trajectory: "Trajectory", asked: Watch) -> None:
+def write_recording(
+    path: Path,
+    layout: "Layout",
+    trajectory: "Trajectory",
+    agents: tuple[str, str],
+    asked: Watch,
+) -> None:
     """Write the episode, or its first steps, as a line that `cochef replay` reads."""
     import jax
 
@@ -119,7 +143,7 @@ def write_recording(path: Path, layout: "Layout", trajectory: "Trajectory", aske
     episode = jax.device_get(trajectory).of_kitchen(0)
     if asked.steps is not None:
         episode = episode.first(asked.steps)
-    line = episodes.write_line(layout, episode, pair=list(asked.agents), seed=asked.seed)
+    line = episodes.write_line(layout, episode, pair=list(agents), seed=asked.seed)
     write_whole(path, (line + "\n").encode())
 
 
