@@ -64,6 +64,10 @@ def test_own_agents_are_evaluated_under_their_labels(narrow):
     assert len(records) == 2 * 2 * 2 * 2
     with pytest.raises(cochef.AgentError, match="Faulty raised KeyError"):
         cochef.evaluate(narrow, Faulty(None), "stay", episodes=2)
+    with pytest.warns(UserWarning, match=r"bad raised KeyError.*its episodes are left out"):
+        records = cochef.evaluate(narrow, {"bad": Faulty(None), "idle": "stay"}, "stay", episodes=2)
+    assert records.labels("agent") == ["idle"]
+    assert len(records) == 2 * 2
     with pytest.raises(cochef.InputError, match="two agents with the same name"):
         cochef.evaluate(narrow, ["stay", "stay"], "stay", episodes=2)
 

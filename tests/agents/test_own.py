@@ -128,6 +128,35 @@ def test_code_that_makes_no_agent_is_refused_when_it_is_loaded(name, message):
         load(name, LAYOUT, own_code=True)
 
 
+def test_a_factory_or_an_import_that_hangs_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(hosting, "LOADING_PATIENCE", 0.2)
+    with pytest.raises(AgentError, match=r"unfinished has not answered within 0\.2 seconds"):
+        load(f"{HERE}:unfinished", LAYOUT, own_code=True)
+    path = tmp_path / "endless.py"
+    path.write_text("import time\ntime.sleep(3600)\n")
+    with pytest.raises(AgentError, match=r"endless\.py:make has not answered within 0\.2 seconds"):
+        load(f"{path}:make", LAYOUT, own_code=True)
+
+
+def test_code_that_ends_the_program_is_an_error_of_the_agent(tmp_path):
+    path = tmp_path / "quitter.py"
+    path.write_text("raise SystemExit(3)")
+    with pytest.raises(AgentError, match=r"make cannot be imported: SystemExit: 3"):
+        load(f"{path}:make", LAYOUT, own_code=True)
+
+
+def test_an_own_agent_is_made_and_called_in_one_thread(tmp_path):
+    path = tmp_path / "threaded.py"
+    path.write_text(
+        "import threading\nimport numpy as np\nHERE = threading.get_ident()\n"
+        "class Threaded:\n    observes = 'compact'\n"
+        "    def __init__(self, layout):\n        assert HERE == threading.get_ident()\n"
+        "    def act(self, observations):\n        assert HERE == threading.get_ident()\n"
+        "        return np.full(len(observations), 4)\n"
+    )
+    assert (episode(f"{path}:Threaded", "stay").actions == 4).all()
+
+
 def test_names_never_run_code_unless_the_caller_says_so(tmp_path, monkeypatch):
     (tmp_path / "trap.py").write_text("raise SystemExit('run')")
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ from cochef.agents import names
 from cochef.cli.evaluate import Evaluate, ShowTables
 from cochef.errors import InputError
 
+OWN = "tests.agents.own_agents"
 ENDINGS = ("pdf", "svg")
 PLAYERS = {"agents": ("stay", "mine=random;stay"), "partners": ("random",), "episodes": 3}
 
@@ -109,6 +110,32 @@ def test_records_of_several_evaluations_are_shown_together_but_not_twice(narrow,
     assert "| partner | stay | mine | idle |" in (tmp_path / "both" / "tables.md").read_text()
     with pytest.raises(InputError, match=r"of population 0, number ., is in .*, too"):
         ShowTables((out, out)).run()
+
+
+def test_an_own_agent_is_evaluated_and_json_stays_json(narrow, capsys):
+    agents = (f"mine={OWN}:Walker", "stay")
+    assert Evaluate(narrow, agents, ("random",), episodes=2, json=True).run() == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert {row["agent"] for row in found["scores"]} == {"mine", "stay"}
+    calls = 2 * 30 + 1  # either seat, all steps; and one when it was loaded
+    assert f"{OWN}:Walker: {calls} calls" in printed.err
+    assert "actions/s" in printed.err
+
+
+def test_an_own_agent_that_fails_is_named_and_the_others_are_recorded(narrow, tmp_path, capsys):
+    agents = (f"{OWN}:Faulty", "stay")
+    code = Evaluate(
+        narrow, agents, ("random",), episodes=2, out=tmp_path, figures=(), json=True
+    ).run()
+    assert code == 1
+    printed = capsys.readouterr()
+    assert {row["agent"] for row in json.loads(printed.out)["scores"]} == {"stay"}
+    assert "Faulty raised KeyError: 'no onion' (own_agents.py, line" in printed.err
+    assert "its episodes are left out" in printed.err
+    with (tmp_path / "episodes.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["agent"] for row in rows] == ["stay"] * 2 * 2  # seats, episodes
 
 
 def test_without_a_directory_nothing_is_written(narrow, tmp_path, monkeypatch, capsys):

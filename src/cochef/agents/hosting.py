@@ -28,6 +28,7 @@ from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import State
 
 PATIENCE = 60.0  # seconds in which an agent has to answer
+LOADING_PATIENCE = 300.0  # and to be imported, and to be made: frameworks and weights are large
 SUM_TOLERANCE = 1e-3  # of probabilities around 1
 NEVER = -1e9  # log-probability of 0; finite, because checkpoints hold finite numbers only
 
@@ -38,12 +39,53 @@ class AgentError(InputError):
     """An own agent cannot be used, raised an error, gave nonsense or did not answer."""
 
 
-class HostCaller:
-    """Calls an own agent: in a thread of its own, with a time limit, and checks all it returns."""
+class AgentThread:
+    """The thread in which the code of an own agent runs, so that every call has a time limit.
 
-    def __init__(self, own: Any, name: str, observes: str, layout: Layout) -> None:  # noqa: ANN401
-        """Nothing is called yet."""
+    It is one thread for all calls: frameworks keep settings, such as gradients, by thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Nothing is started yet; the name is the agent's."""
         self.name = name
+        self._is_stuck = False
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] | None
+        self._jobs = None
+
+    def call(self, job: Callable[[], Any], patience: float, *, failing: str = "raised") -> Any:  # noqa: ANN401
+        """The result of a call; an error is told as NAME, what failing means, and the fault."""
+        if self._is_stuck:
+            raise AgentError(f"{self.name} has not returned from an earlier call")
+        if self._jobs is None:
+            self._jobs = queue.SimpleQueue()
+            # A daemon: a call that never returns must not keep the process from ending.
+            threading.Thread(target=_work, args=[self._jobs], name=self.name, daemon=True).start()
+        result: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        self._jobs.put((job, result))
+        try:
+            answer, error = result.get(timeout=patience)
+        except queue.Empty:
+            self._is_stuck = True
+            raise AgentError(f"{self.name} has not answered within {patience:g} seconds") from None
+        if isinstance(error, AgentError):
+            raise error
+        if error is not None:
+            raise AgentError(f"{self.name} {failing} {fault(error)}") from error
+        return answer
+
+
+class HostCaller:
+    """Calls an own agent, and checks all it returns."""
+
+    def __init__(
+        self,
+        own: Any,  # noqa: ANN401
+        observes: str,
+        layout: Layout,
+        thread: AgentThread,
+    ) -> None:
+        """Nothing is called yet."""
+        self.name = thread.name
         self.observes = observes
         self.layout = layout
         self.patience = PATIENCE
@@ -52,9 +94,7 @@ class HostCaller:
         self.seconds = 0.0  # in which it has acted
         self._own = own
         self._is_recurrent = hasattr(own, "begin")
-        self._is_stuck = False
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] | None
-        self._jobs = None
+        self._thread = thread
 
     def __repr__(self) -> str:
         """The same for the same agent in every process: kept programs are found by it."""
@@ -93,25 +133,7 @@ class HostCaller:
         )
 
     def _call(self, job: Callable[[], Any]) -> Any:  # noqa: ANN401
-        """The result of a call in the agent's thread."""
-        if self._is_stuck:
-            raise AgentError(f"{self.name} has not returned from an earlier call")
-        if self._jobs is None:
-            self._jobs = queue.SimpleQueue()
-            # A daemon: a call that never returns must not keep the process from ending.
-            threading.Thread(target=_work, args=[self._jobs], name=self.name, daemon=True).start()
-        result: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        self._jobs.put((job, result))
-        try:
-            answer, error = result.get(timeout=self.patience)
-        except queue.Empty:
-            self._is_stuck = True
-            raise AgentError(
-                f"{self.name} has not answered within {self.patience:g} seconds"
-            ) from None
-        if error is not None:
-            raise AgentError(f"{self.name} raised {fault(error)}") from error
-        return answer
+        return self._thread.call(job, self.patience)
 
     def _checked_answer(self, answer: Any, rows: int) -> LogProbs:  # noqa: ANN401
         allowed = f"{rows} actions from 0 to 5, or probabilities of shape ({rows}, 6)"

@@ -20,8 +20,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from cochef import validation
+from cochef.agents import hosting
 from cochef.agents.agent import Agent, Carry
-from cochef.agents.hosting import AgentError, HostAgent, HostCaller, fault
+from cochef.agents.hosting import AgentError, AgentThread, HostAgent, HostCaller
 from cochef.agents.own_observations import OBSERVATIONS, own_observations, own_start
 from cochef.errors import shown
 from cochef.kitchen.constants import Action
@@ -83,12 +84,16 @@ def is_own(agent: object) -> bool:
     return hasattr(agent, "observes")
 
 
-def wrap(agent: object, layout: Layout, name: str | None = None, *, greedy: bool = False) -> Agent:
+def wrap(
+    agent: object, layout: Layout, thread: AgentThread | None = None, *, greedy: bool = False
+) -> Agent:
     """An object as an agent: an `OwnAgent`, or an `Agent`, which is returned as it is.
 
-    An own agent acts once before it is returned, so that faults show at once.
+    An own agent acts once before it is returned, so that faults show at once; it acts in the
+    thread, whose name is its own.
     """
-    name = name or type(agent).__name__
+    thread = thread or AgentThread(type(agent).__name__)
+    name = thread.name
     if not is_own(agent):
         if isinstance(agent, Agent):
             return agent
@@ -103,7 +108,7 @@ def wrap(agent: object, layout: Layout, name: str | None = None, *, greedy: bool
             raise AgentError(
                 f"{name} has no method {method}; an agent has one (docs/tutorials/own_agent.md)"
             )
-    caller = HostCaller(own, name, observes, layout)
+    caller = HostCaller(own, observes, layout, thread)
     caller.act(own_start(layout, observes), caller.begin(1))
     if getattr(own, "compiled", False):
         return CompiledOwnAgent(own, name, layout, greedy)
@@ -122,18 +127,19 @@ def load_code(name: str, layout: Layout, *, greedy: bool = False) -> Agent:
     """
     match = CODE.fullmatch(name)
     assert match is not None
-    module = _import(match["module"], name)
+    thread = AgentThread(name)
+    patience = hosting.LOADING_PATIENCE
+    module = thread.call(
+        lambda: _import(match["module"], name), patience, failing="cannot be imported:"
+    )
     factory = getattr(module, match["factory"], None)
     if not callable(factory):
         raise AgentError(
             f"{name}: {match['module']} has no function or class {match['factory']!r}; "
             "it takes one that is called with the layout and returns the agent"
         )
-    try:
-        agent = factory(layout)
-    except Exception as error:  # whatever the code of others raises
-        raise AgentError(f"{name} cannot be made: {fault(error)}") from error
-    return wrap(agent, layout, name, greedy=greedy)
+    agent = thread.call(lambda: factory(layout), patience, failing="cannot be made:")
+    return wrap(agent, layout, thread, greedy=greedy)
 
 
 def code_file(name: str) -> Path | None:
@@ -151,18 +157,13 @@ def _module_name(module: str) -> str:
 
 
 def _import(module: str, name: str) -> ModuleType:
-    try:
-        if module.endswith(".py"):
-            return _import_file(Path(module), name)
-        # A command that was installed does not look for modules where it is called.
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)
-        return importlib.import_module(module)
-    except AgentError:
-        raise
-    except Exception as error:  # whatever the code of others raises
-        raise AgentError(f"{name} cannot be imported: {fault(error)}") from error
+    if module.endswith(".py"):
+        return _import_file(Path(module), name)
+    # A command that was installed does not look for modules where it is called.
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return importlib.import_module(module)
 
 
 def _import_file(path: Path, name: str) -> ModuleType:

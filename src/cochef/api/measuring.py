@@ -1,8 +1,12 @@
 """Evaluations of agents with partners."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cochef.agents import own
+from cochef.agents.agent import Agent
+from cochef.agents.hosting import AgentError, AgentThread
 from cochef.api.playing import MAX_EPISODES, AgentLike, LayoutLike, load
 from cochef.api.playing import layout as to_layout
 from cochef.errors import InputError
@@ -30,18 +34,25 @@ def evaluate(
     """Let every agent play with every partner in both seats: a record for each episode.
 
     A mapping gives agents their labels. Without partners, they are the layout's (see `partners`).
+    An own agent that fails is named by a warning, and its episodes are left out; if nothing else
+    is left, its error is raised.
     """
     place = to_layout(layout)
     whole_number(episodes, "episodes", 1, MAX_EPISODES)
     if partners is None:
         partners = crossplay.unseen_partners(place)
-    return crossplay.evaluate(
+    failures: dict[str, AgentError] = {}
+    records = crossplay.evaluate(
         place,
         _players(agents, place, greedy),
         _players(partners, place, greedy=False),
         episodes=episodes,
         seed=seed,
+        failures=failures,
     )
+    for error in failures.values():
+        warnings.warn(f"{error}; its episodes are left out", stacklevel=2)
+    return records
 
 
 def _players(
@@ -58,9 +69,16 @@ def _players(
     if not labelled:
         raise InputError("no agents; give at least one, such as 'script:delivery'")
     return [
-        Player(label, _label(agent), agent=load(agent, layout, greedy=greedy))
+        Player(label, _label(agent), agent=_loaded(label, agent, layout, greedy))
         for label, agent in labelled.items()
     ]
+
+
+def _loaded(label: str, agent: AgentLike, layout: Layout, greedy: bool) -> Agent:
+    """An agent; what goes wrong with an object is told by its label."""
+    if isinstance(agent, str | Path):
+        return load(agent, layout, greedy=greedy)
+    return own.wrap(agent, layout, AgentThread(label), greedy=greedy)
 
 
 def _label(agent: AgentLike) -> str:

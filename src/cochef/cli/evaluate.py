@@ -133,11 +133,14 @@ class ShowTables:
 
 
 def report_own_agents(players: "Sequence[Player]", failures: "Mapping[str, AgentError]") -> int:
-    """Say how fast own agents were and which of them failed; the exit code."""
+    """Say how fast own agents were and which of them failed; the exit code.
+
+    Standard output may hold JSON, which nothing else should follow.
+    """
     from cochef.agents import hosting
 
     for caller in hosting.callers([player.agent for player in players]):
-        print_line(caller.describe_speed())
+        print_line(caller.describe_speed(), stderr=True)
     for error in failures.values():
         print_error(InputError(f"{error}; its episodes are left out"), stderr=True)
     return 1 if failures else 0
@@ -178,7 +181,4 @@ def _publish(
     from cochef.evaluation import publication
 
     names = publication.write(out, found, manifest, figures)
-    # Standard output may hold JSON, which nothing else should follow.
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"in {out}: {', '.join(names)}", markup=False
-    )
+    print_line(f"in {out}: {', '.join(names)}", stderr=True)

@@ -25,9 +25,9 @@ _PIPED_WIDTH = 10_000  # a file or another program takes lines of any length
 _LEAST_WIDTH = 12  # of a column that is not kept whole, before all columns are folded
 
 
-def print_line(text: str) -> None:
+def print_line(text: str, *, stderr: bool = False) -> None:
     """Print a line as it is: brackets are not markup, and long paths are not wrapped."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=False)
+    Console(stderr=stderr, highlight=False, soft_wrap=True).print(text, markup=False)
 
 
 @cache

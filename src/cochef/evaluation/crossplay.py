@@ -70,7 +70,7 @@ def _of_label(label: str, own: Sequence[str]) -> list[Player]:
 
 def _run_seed(name: str) -> int | None:
     """The seed of the run that made an agent, if it is from one file that says so."""
-    paths = names.files(name)
+    paths = [] if names.runs_code(name) else names.files(name)
     if len(paths) != 1:
         return None
     card, _ = storage.read(paths[0])
