@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
+from cochef import runtime
 from cochef.adapters import common
 from cochef.adapters.common import KitchenSettings, Layoutlike
 from cochef.kitchen import dynamics
@@ -106,6 +107,7 @@ class MultiAgentKitchen:
         events: bool = False,
     ) -> None:
         """A layout or its name; docs/environments.md explains the options."""
+        runtime.keep_compiled_programs_unless_kept()
         self._settings = common.settings(
             layout, observation, raw=raw, horizon=horizon, shaping=shaping
         )

@@ -16,6 +16,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jaxlib import xla_client
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 
+from cochef import runtime
 from cochef.adapters import forks
 from cochef.adapters.common import KitchenSettings
 from cochef.agents.agent import Agent, Carry
@@ -138,6 +139,7 @@ class KitchenStepper:
 
     def _prepare(self) -> "Programs":
         """Load the partner and find the programs, in the process that plays."""
+        runtime.keep_compiled_programs_unless_kept()
         self._cpu = _device()
         partner = None if self._load_partner is None else self._load_partner()
         leaves, structure = jax.tree.flatten(partner)
