@@ -141,6 +141,15 @@ def test_learners_are_merged_and_split_again(members, learners, rest):
 
 
 @few
+@given(rest=REST)
+def test_what_a_member_has_gets_an_axis_of_one_member_and_loses_it_again(rest):
+    own = {"leaf": named(*rest)}
+    alone = convert(axes.add_member_axis, own)
+    assert alone["leaf"].shape == (1, *rest)
+    assert same(convert(axes.drop_member_axis, alone)["leaf"], own["leaf"])
+
+
+@few
 @given(learners=SMALL, chunks=SMALL, chunk=SMALL, rows=SMALL, rest=REST)
 def test_chunks_of_time_stay_together(learners, chunks, chunk, rows, rest):
     before = named(learners, chunks * chunk, rows, *rest)
