@@ -36,4 +36,4 @@ def test_no_description_of_a_job_holds_the_password_of_a_study(url):
 
 def test_a_study_on_disk_is_named_by_its_file():
     stage = ReadStudy("sqlite:////home/cook/runs/study.db", games=12)
-    assert stage.config == {"database": "study.db", "games": 12}
+    assert stage.config == {"database": "study.db", "games": 12, "agents": {}}

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from cochef.methods.parts.method import Method
 
 
+OWN = "hsp"
+"""The method of the paper that the package reproduces; the others are what it is compared with."""
+
+
 @cache
 def names() -> tuple[str, ...]:
     """The names of all methods, which are those of their modules; the paper's own comes first."""
     # `parts` is a package and no method.
     found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
-    return tuple(sorted(found, key=lambda name: (name != "hsp", name)))
+    return tuple(sorted(found, key=lambda name: (name != OWN, name)))
 
 
 @cache

@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from cochef.evaluation.statistics import Difference
+from cochef import methods
+from cochef.evaluation import human_likeness
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS, Overrides
 from cochef.reproduction import claims, comparison, figures, paper
 from cochef.reproduction.declared import (
     ONION_LAYOUTS,
+    OWN,
     Condition,
     Experiment,
     Goal,
@@ -19,27 +21,35 @@ from cochef.reproduction.declared import (
     Stored,
 )
 from cochef.reproduction.page import Page, add_grid
-from cochef.reproduction.scores import Entry, Score, number_text
+from cochef.reproduction.scores import Entry, cell, number_text
 from cochef.reproduction.stages import CURVE, DIFFERENCE, CompareEvents, ReadCurve
+
+# Where the paper says so (section 6.2); elsewhere it found no difference.
+MEP_HELPS_IN = ("counter_circuit",)
+FILTER_HELPS_IN = ("coordination_ring", "counter_circuit")
 
 KITCHENS = (50, 100, 200, 300)
 """The paper's numbers of parallel environments."""
 
-POOLS = (
-    Condition("hsp", Overrides(pool="no-mep")),
-    Condition("hsp", Overrides(pool="no-filter")),
-    Condition("hsp"),
+NO_MEP = Condition(methods.OWN, Overrides(pool="no-mep"))
+NO_FILTER = Condition(methods.OWN, Overrides(pool="no-filter"))
+POOLS = (NO_MEP, NO_FILTER, OWN)
+DOUBLE = "double"
+BASELINES = tuple(
+    method.name
+    for method in methods.every()
+    if method.name != methods.OWN and DOUBLE in method.variants
 )
-BASELINES = ("fcp", "mep", "trajdiv")
+"""What the paper compares its own with: the other methods whose pools can be larger."""
 POOL_SIZES = tuple(
     Condition(method, overrides)
     for method in BASELINES
-    for overrides in (Overrides(), Overrides(pool="double"))
+    for overrides in (Overrides(), Overrides(pool=DOUBLE))
 )
 SAMPLINGS = tuple(
     Condition("mep", Overrides(sampling=sampling)) for sampling in ("uniform", "prioritised")
 )
-BIASED_SHAPING = (Condition("hsp"), Condition("hsp", Overrides(biased_shaping="constant")))
+BIASED_SHAPING = (OWN, Condition(methods.OWN, Overrides(biased_shaping="constant")))
 
 
 def evaluations_of(conditions: Iterable[Condition]) -> Callable[[Setting], Iterator[Goal]]:
@@ -64,7 +74,7 @@ def kitchens_of(preset: str) -> tuple[int, ...]:
 def kitchen_conditions(preset: str) -> list[Condition]:
     """HSP with the numbers of kitchens; partners are drawn, so that no number is rounded."""
     return [
-        Condition("hsp", Overrides(sampling="uniform", kitchens=kitchens))
+        Condition(methods.OWN, Overrides(sampling="uniform", kitchens=kitchens))
         for kitchens in kitchens_of(preset)
     ]
 
@@ -79,14 +89,12 @@ def curves(setting: Setting) -> Iterator[Goal]:
 
 def differences(setting: Setting) -> Iterator[Goal]:
     """Event differences of biased and scripted policies with the adaptive agents."""
-    condition = Condition("hsp")
-    jobs = setting.jobs(condition)
+    jobs = setting.jobs(OWN)
     preset = PRESETS[setting.preset]
     agents = preset.second_stage.agents if setting.agents is None else setting.agents
     compare = CompareEvents(setting.layout, agents, preset.episodes, setting.seed)
     inputs = {name: jobs[name] for name in ("pool", "agents")}
-    label = f"{condition.method}-{setting.layout.name}"
-    yield condition.goal(Job(compare, label, inputs))
+    yield OWN.goal(Job(compare, f"{OWN.method}-{setting.layout.name}", inputs))
 
 
 def _with_human_models(
@@ -99,19 +107,20 @@ def _with_human_models(
     return entries
 
 
-def _lead(
-    entries: Sequence[Entry], layout: str, one: Condition, other: Condition
-) -> Difference | None:
-    """How far a condition is ahead of another in a layout, over models and seats."""
-    means = []
-    for condition in (one, other):
-        scores: list[Score | None] = [
-            entry.score
-            for entry in entries
-            if entry.layout == layout and entry.condition == condition.name
-        ]
-        means.append(claims.averaged(scores))
-    return claims.lead(*means)
+def _cases(
+    judge: Callable[..., claims.Claim],
+    topic: str,
+    entries: Sequence[Entry],
+    pair: Sequence[Condition],
+    text: str,
+    layouts: Iterable[str],
+) -> Iterator[claims.Claim]:
+    """A claim that compares two conditions in some layouts, by kind of human models."""
+    one, other = pair
+    for layout in layouts:
+        for model in human_likeness.MODELS:
+            found = comparison.lead_in(entries, layout, one.name, other.name, model)
+            yield judge(topic, f"{text} in {layout}, with {model}", found)
 
 
 def show_pools(stored: Stored) -> Page:
@@ -124,15 +133,12 @@ def show_pools(stored: Stored) -> Page:
         "a multiple of the pool's size."
     )
     entries = _with_human_models(page, stored, "pool-construction", "HSP's pools", POOLS)
-    no_mep, no_filter, full = POOLS
-    found = []
-    for layout in stored.among(ONION_LAYOUTS):
-        lead = _lead(entries, layout, full, no_filter)
-        found.append(claims.ahead(claims.POOL, f"with the filter, in {layout}", lead))
-        lead = _lead(entries, layout, full, no_mep)
-        text = f"with MEP's policies and the filter, in {layout}"
-        found.append(claims.ahead(claims.POOL, text, lead))
-    page.claim(found)
+    for topic, without, text, layouts in (
+        (claims.MEP_HELPS, NO_MEP, "ahead of HSP without MEP's policies", MEP_HELPS_IN),
+        (claims.FILTER_HELPS, NO_FILTER, "ahead of HSP without the filter", FILTER_HELPS_IN),
+    ):
+        here = stored.among(layouts)
+        page.claim(_cases(claims.ahead, topic, entries, (OWN, without), text, here))
     return page
 
 
@@ -160,14 +166,15 @@ def show_curves(stored: Stored) -> Page:
                 for result, curve in zip(results, curves[layout][number], strict=True)
             }
             finals[layout, number] = means
-            score = None
-            if results:
-                score = Score(means, results[0].agents, 0, stored.is_current(results))
-            cells.append("not run" if score is None else score.text())
+            cells.append(cell(stored.scores.of(results, means)))
         rows.append((layout, *cells))
     if any(curve for by_name in curves.values() for curve in by_name.values()):
         figure = figures.learning_curves(curves, numbers)
-        page.figure("curves", figure, "Lines are means over agents, bands their range")
+        page.figure(
+            "curves",
+            figure,
+            "Lines are means over agents, bands their range, points agents at the end",
+        )
     title = "Return at the end of training, by kitchens"
     page.table("final-returns", ResultTable(title, ("layout", *numbers), tuple(rows)))
     most, least = numbers[-1], numbers[0]
@@ -190,15 +197,9 @@ def show_sampling(stored: Stored) -> Page:
         "more often, with human models."
     )
     entries = _with_human_models(page, stored, "sampling", "MEP by sampling", SAMPLINGS)
-    uniform, prioritised = SAMPLINGS
-    page.claim(
-        claims.not_below(
-            claims.SAMPLING,
-            f"uniform sampling is not below it in {layout}",
-            _lead(entries, layout, uniform, prioritised),
-        )
-        for layout in stored.among(ONION_LAYOUTS)
-    )
+    text = "uniform sampling is not below it"
+    layouts = stored.among(ONION_LAYOUTS)
+    page.claim(_cases(claims.not_below, claims.SAMPLING, entries, SAMPLINGS, text, layouts))
     return page
 
 
@@ -207,16 +208,13 @@ def show_pool_sizes(stored: Stored) -> Page:
     page = Page()
     page.say("Pools of the preset's size and of twice as many policies, with human models.")
     entries = _with_human_models(page, stored, "pool-size", "Pool sizes", POOL_SIZES)
-    pairs = zip(POOL_SIZES[::2], POOL_SIZES[1::2], strict=True)
-    page.claim(
-        claims.not_below(
-            claims.POOL_SIZE,
-            f"{one.method} is not below {one.method} with twice the pool in {layout}",
-            _lead(entries, layout, one, double),
-        )
-        for one, double in pairs
-        for layout in stored.among(ONION_LAYOUTS)
-    )
+    found = []
+    layouts = stored.among(ONION_LAYOUTS)
+    for pair in zip(POOL_SIZES[::2], POOL_SIZES[1::2], strict=True):
+        method = pair[0].method
+        text = f"{method} is not below {method} with twice the pool"
+        found += _cases(claims.not_below, claims.POOL_SIZE, entries, pair, text, layouts)
+    page.claim(found)
     return page
 
 
@@ -233,7 +231,7 @@ def show_differences(stored: Stored) -> Page:
     drawn = {}
     found = []
     for layout in stored.layouts:
-        results = stored.results.select("difference", "hsp", layout)
+        results = stored.results.select("difference", OWN.name, layout)
         means: dict[str, dict[int, float]] = {"biased": {}, "scripted": {}}
         for result in results:
             table = result.json(DIFFERENCE)
@@ -244,16 +242,16 @@ def show_differences(stored: Stored) -> Page:
             means["scripted"][result.seed] = float(values[~biased].mean())
         cells = []
         for kind, by_seed in means.items():
-            score = None
-            if results:
-                score = Score(by_seed, results[0].agents, 0, stored.is_current(results))
-            cells.append("not run" if score is None else score.text(2))
-            cells.append(number_text((published[layout][kind], None), 2))
+            score = stored.scores.of(results, by_seed)
+            theirs = published[layout][kind]
+            apart = "-" if score is None else f"{score.mean - theirs:+.2f}"
+            cells += [cell(score, 2), number_text((theirs, None), 2), apart]
         rows.append((layout, *cells))
         text = f"their event difference is larger than that of biased policies in {layout}"
         lead = claims.lead(means["scripted"], means["biased"])
         found.append(claims.ahead(claims.UNLIKE, text, lead))
-    header = ("layout", "biased", "biased, paper", "scripted", "scripted, paper")
+    columns = [(kind, f"{kind}, paper", "difference") for kind in ("biased", "scripted")]
+    header = ("layout", *columns[0], *columns[1])
     title = "Mean event difference to the most similar policy"
     page.table("event-difference", ResultTable(title, header, tuple(rows)))
     if drawn:

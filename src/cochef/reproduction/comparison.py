@@ -1,9 +1,12 @@
 """The comparison of all methods: with scripted partners, by seat, and with human models."""
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from cochef import methods
+from cochef.evaluation import human_likeness
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS
@@ -20,16 +23,46 @@ from cochef.reproduction.declared import (
     Stored,
 )
 from cochef.reproduction.page import Page, add_grid
-from cochef.reproduction.scores import Entry, Score
+from cochef.reproduction.scores import Entry, EpisodeChoice, cell
 from cochef.reproduction.stages import CROSS_PLAY, PlayAcross
 
 ALL_METHODS = "all methods"
+MODEL_OF_2019 = "human-2019"
 
+
+def _partner_prefers_onions(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Episodes in which the partner put more onions than tomatoes into pots."""
+    return columns["partner_potting_onion"] > columns["partner_potting_tomato"]
+
+
+@dataclass(frozen=True)
+class BehaviourMeasure:
+    """What is measured of an agent's behaviour: a column of an evaluation, in some episodes."""
+
+    title: str
+    column: str
+    among: EpisodeChoice | None = None
+
+
+_SCORE = BehaviourMeasure("score", "score")
 _MEASURES = {
-    "counter_circuit": ("agent_onions_passed_over_counter", "partner_onions_passed_over_counter"),
-    "distant_tomato": ("agent_wrong_placements", "agent_correct_placements"),
-    "many_orders": ("agent_soups_from_middle_pot",),
+    "counter_circuit": (
+        BehaviourMeasure("onions passed by the agent", "agent_onions_passed_over_counter"),
+        BehaviourMeasure("onions passed by the partner", "partner_onions_passed_over_counter"),
+    ),
+    "distant_tomato": (
+        _SCORE,
+        BehaviourMeasure("onion-preferred score", "score", _partner_prefers_onions),
+        BehaviourMeasure("wrong placements of the agent", "agent_wrong_placements"),
+        BehaviourMeasure("correct placements of the agent", "agent_correct_placements"),
+    ),
+    "many_orders": (
+        _SCORE,
+        BehaviourMeasure("soups of the agent from the middle pot", "agent_soups_from_middle_pot"),
+    ),
 }
+# The paper's own scripts in these layouts like tomatoes; people also liked onions.
+_ONION_SCRIPTS = ("script:onion_placement", "script:onion_placement_and_delivery")
 
 
 def evaluations(setting: Setting) -> Iterator[Goal]:
@@ -104,26 +137,40 @@ def add_bars(page: Page, name: str, entries: Sequence[Entry], title: str) -> Non
 def _baselines(entries: Sequence[Entry]) -> list[str]:
     """The methods that the paper compares its own with: those it has numbers of."""
     published = [entry.condition for entry in entries if entry.published is not None]
-    own = methods.names()[0]
-    return [name for name in methods.names() if name in published and name != own]
+    return [name for name in methods.names() if name in published and name != methods.OWN]
+
+
+def lead_in(
+    entries: Sequence[Entry], layout: str, one: str, other: str, model: str | None = None
+) -> dict[int, float]:
+    """How far a condition is ahead of another in a layout, over partners and seats.
+
+    With the name of a kind of human models, over the models of this kind alone.
+    """
+    means = []
+    for condition in (one, other):
+        scores = [
+            entry.score
+            for entry in entries
+            if (entry.layout, entry.condition) == (layout, condition)
+            and model in (None, kind_of_model(entry.partner))
+        ]
+        means.append(claims.averaged(scores))
+    return claims.lead(*means)
+
+
+def kind_of_model(partner: str) -> str:
+    """The kind of a human model, such as human-2019."""
+    return partner.partition(":")[0]
 
 
 def _human_model_claims(stored: Stored, entries: Sequence[Entry]) -> Iterator[claims.Claim]:
-    own = methods.names()[0]
-    for other in _baselines(entries):
-        for layout in stored.among(ONION_LAYOUTS):
-            found = [
-                claims.averaged(
-                    [
-                        stored.scores.score(name, layout, model, seat)
-                        for model in human_models(stored, own, layout)
-                        for seat in range(SEATS)
-                    ]
-                )
-                for name in (own, other)
-            ]
-            text = f"not below {other} in {layout}"
-            yield claims.not_below(claims.HUMAN_MODELS, text, claims.lead(*found))
+    for model in human_likeness.MODELS:
+        topic = claims.MODELS_OF_2019 if model == MODEL_OF_2019 else claims.OUR_MODELS
+        for other in _baselines(entries):
+            for layout in stored.among(ONION_LAYOUTS):
+                found = lead_in(entries, layout, methods.OWN, other, model)
+                yield claims.not_below(topic, f"not below {other} in {layout}", found)
 
 
 def script_entries(stored: Stored) -> list[Entry]:
@@ -159,22 +206,12 @@ def partner_place(entry: Entry) -> tuple[str, ...]:
 
 
 def _script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:
-    own = methods.names()[0]
     layouts = list(dict.fromkeys(entry.layout for entry in entries))
-
-    def means(method: str, layout: str | None) -> dict[int, float]:
-        chosen: list[Score | None] = [
-            entry.score
-            for entry in entries
-            if entry.condition == method and layout in (None, entry.layout)
-        ]
-        return claims.averaged(chosen)
-
     for other in _baselines(entries):
-        for layout in (None, *layouts):
-            where = "over all layouts" if layout is None else f"in {layout}"
-            found = claims.lead(means(own, layout), means(other, layout))
-            yield claims.ahead(claims.SCRIPTED, f"ahead of {other} {where}", found)
+        leads = [lead_in(entries, layout, methods.OWN, other) for layout in layouts]
+        yield claims.ahead(claims.SCRIPTED, f"ahead of {other} over all layouts", *leads)
+        for layout, found in zip(layouts, leads, strict=True):
+            yield claims.ahead(claims.SCRIPTED, f"ahead of {other} in {layout}", found)
 
 
 def show_scripts_by_seat(stored: Stored) -> Page:
@@ -199,21 +236,35 @@ def show_behaviour(stored: Stored) -> Page:
     page.say(
         "What the study measures with people, measured with scripted partners, where no people are "
         "needed: onions passed over the middle counter, placements into a pot that is partly "
-        "filled with tomatoes, and soups taken from the middle pot; means of an episode over "
-        "populations."
+        "filled with tomatoes, soups taken from the middle pot, and scores, also among episodes in "
+        "which the partner put more onions than tomatoes into pots (onion-preferred; - if there "
+        "was none); means of an episode over populations."
     )
     for layout in stored.among(_MEASURES):
         rows = []
-        for partner in paper.scripts_by_seat(layout):
+        partners = list(paper.scripts_by_seat(layout))
+        if layout in TOMATO_LAYOUTS:
+            partners += _ONION_SCRIPTS
+        for partner in partners:
             for measure in _MEASURES[layout]:
-                cells = []
-                for method in methods.names():
-                    score = stored.scores.score(method, layout, partner, column=measure)
-                    cells.append("not run" if score is None else score.text(2))
-                rows.append((partner, measure.replace("_", " "), *cells))
+                cells = [
+                    _behaviour_cell(stored, method, layout, partner, measure)
+                    for method in methods.names()
+                ]
+                rows.append((partner, measure.title, *cells))
         header = ("partner", "measure", *methods.names())
         page.table(f"behaviour-{layout}", ResultTable(layout, header, tuple(rows)))
     return page
+
+
+def _behaviour_cell(
+    stored: Stored, method: str, layout: str, partner: str, measure: BehaviourMeasure
+) -> str:
+    read = stored.scores.score
+    score = read(method, layout, partner, column=measure.column, among=measure.among)
+    if score is None and read(method, layout, partner) is not None:
+        return "-"
+    return cell(score, 2)
 
 
 def all_methods(setting: Setting) -> Iterator[Goal]:
@@ -233,22 +284,18 @@ def show_cross_play(stored: Stored) -> Page:
     names = methods.names()
     for layout in stored.layouts:
         results = stored.results.select("crossplay", ALL_METHODS, layout)
-        by_pair: dict[tuple[str, str], dict[int, float]] = {}
+        seats: dict[tuple[str, str], dict[int, list[float]]] = {}
         for result in results:
-            for one, two in itertools.product(names, names):
-                both = [
-                    row["score"]
-                    for row in result.json(CROSS_PLAY)["pairs"]
-                    if (row["agent"], row["partner"]) == (one, two)
-                ]
-                by_pair.setdefault((one, two), {})[result.seed] = sum(both) / len(both)
+            for row in result.json(CROSS_PLAY)["pairs"]:
+                by_seed = seats.setdefault((row["agent"], row["partner"]), {})
+                by_seed.setdefault(result.seed, []).append(row["score"])
         rows = []
         for one in names:
             cells = []
             for two in names:
-                means = by_pair.get((one, two))
-                score = Score(means, 1, 0, stored.is_current(results)) if means else None
-                cells.append("not run" if score is None else score.text())
+                by_seed = seats.get((one, two), {})
+                means = {seed: sum(both) / len(both) for seed, both in by_seed.items()}
+                cells.append(cell(stored.scores.of(results, means, agents=1)))
             rows.append((one, *cells))
         table = ResultTable(layout, ("agent", *names), tuple(rows))
         page.table(f"cross-play-{layout}", table)

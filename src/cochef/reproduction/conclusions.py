@@ -18,10 +18,13 @@ def topic_table(claims: Sequence[Claim]) -> ResultTable:
     """Every claim of the paper: in how many cases it holds here, does not, or is open."""
     rows = []
     for topic in TOPICS:
-        times = Counter(claim.verdict for claim in claims if claim.topic == topic)
-        rows.append((topic, *(str(times[verdict]) for verdict in VERDICTS)))
+        cases = [claim for claim in claims if claim.topic == topic]
+        times = Counter(claim.verdict for claim in cases)
+        corrected = sum(claim.holds_corrected for claim in cases)
+        rows.append((topic, *(str(times[verdict]) for verdict in VERDICTS), str(corrected)))
     title = "The paper's claims, in how many cases"
-    return ResultTable(title, ("claim", *VERDICTS), tuple(rows))
+    header = ("claim", *VERDICTS, "holds also by Holm's correction")
+    return ResultTable(title, header, tuple(rows))
 
 
 def distance_table(entries: Mapping[str, Sequence[Entry]]) -> ResultTable:
@@ -52,9 +55,7 @@ def sections(claims: Sequence[Claim], preset: str) -> str:
     parts = ["## Agreement with the paper\n"]
     for verdict, title in titles.items():
         lines = [
-            f"- {claim.topic}: {claim.text}: {claim.statistic}"
-            for claim in claims
-            if claim.verdict == verdict
+            f"- {claim.topic}: {claim.sentence}" for claim in claims if claim.verdict == verdict
         ]
         parts.append(f"### {title}\n\n" + ("\n".join(lines) or "Nothing.") + "\n")
     reasons = "\n".join(f"- {reason}" for reason in _reasons(preset))

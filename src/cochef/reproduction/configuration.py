@@ -10,6 +10,7 @@ from cochef.experiments.presets import PRESETS
 from cochef.kitchen import layouts
 from cochef.learning import reward_config
 from cochef.learning.config import Schedule, TrainingConfig
+from cochef.methods.parts.pools import LEVELS
 from cochef.reproduction import paper
 from cochef.reproduction.declared import (
     LAYOUTS,
@@ -20,6 +21,16 @@ from cochef.reproduction.declared import (
     no_goals,
 )
 from cochef.reproduction.page import Page
+
+# What every network and training has, whatever the settings.
+_CONVOLUTION = {"kernel_size": 3, "stride": 1, "padding": 1}
+_FIXED = {
+    "value_loss": "Huber",
+    "optimiser": "Adam",
+    "initialisation": "orthogonal",
+    "reward_normalisation": "of values, by their running mean and variance",
+    "feature_normalisation": "none, as it has no effect with these networks",
+}
 
 _SET_OF = {
     **dict.fromkeys(ONION_LAYOUTS, "onions"),
@@ -34,13 +45,14 @@ def show_hyperparameters(stored: Stored) -> Page:
         f"Settings of the preset {stored.preset} and of the preset paper, beside the published "
         "ones. A schedule is written as its first and last value."
     )
+    _add_network(page)
     published = paper.numbers()["training"]
     for stage, title in (("first_stage", "First stage"), ("second_stage", "Second stage")):
         wanted = {**published["both"], **published[stage]}
         columns = [_settings(name, stage) for name in (stored.preset, "paper")]
         rows = [
             (name, *(_text(column.get(name)) for column in columns), _text(wanted.get(name)))
-            for name in columns[0]
+            for name in dict.fromkeys([*columns[0], *wanted])
         ]
         header = ("setting", stored.preset, "preset paper", "published")
         page.table(stage, ResultTable(title, header, tuple(rows)))
@@ -57,14 +69,35 @@ def show_hyperparameters(stored: Stored) -> Page:
     return page
 
 
+def _add_network(page: Page) -> None:
+    """Table 7: the convolutions of the preset `paper`, beside the paper's."""
+    network = PRESETS["paper"].second_stage.training.network
+    published = paper.numbers()["network"]
+    shape = ("kernel_size", "stride", "padding")
+    rows = []
+    for layer, channels in enumerate(published["channels"]):
+        ours = (network.channels[layer], *(_CONVOLUTION[name] for name in shape))
+        theirs = (channels, *(published[name] for name in shape))
+        rows.append((str(layer + 1), *map(str, ours), *map(str, theirs)))
+    names = ("channels", "kernel", "stride", "padding")
+    header = ("layer", *names, *(f"{name}, published" for name in names))
+    note = (
+        "Other presets may observe a vector and have no convolutions: see the settings of the "
+        "network below. The paper also has max pooling after each layer, which would leave nothing "
+        "of a kitchen of 5 x 5; neither the authors' code nor ours has it."
+    )
+    title = "Convolutions of the preset paper"
+    page.table("network", ResultTable(title, header, tuple(rows), note=note))
+
+
 def _settings(preset: str, stage: str) -> dict[str, Any]:
     settings = PRESETS[preset]
     training = settings.first_stage if stage == "first_stage" else settings.second_stage.training
     found = _flat(training)
     if stage == "second_stage":
         sizes = {method.name: method.sizes(settings.scale) for method in methods.every()}
-        # A population with the task reward joins at three levels of skill.
-        found["pool"] = 3 * next(size["policies"] or 0 for size in sizes.values())
+        # A population with the task reward joins at all levels of skill.
+        found["pool"] = len(LEVELS) * next(size["policies"] or 0 for size in sizes.values())
         found["sampling"] = settings.second_stage.sampling
         found["agents"] = settings.second_stage.agents
     return found
@@ -79,7 +112,7 @@ def _flat(training: TrainingConfig) -> dict[str, Any]:
         else:
             found[name] = value
     found["shaping_steps"] = training.shaping.steps
-    return found
+    return found | _FIXED
 
 
 def _text(value: object) -> str:

@@ -5,13 +5,14 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 
+from cochef import methods
 from cochef.experiments import pipeline
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import NO_OVERRIDES, Overrides
 from cochef.kitchen.layout import Layout
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import ScoreReader
-from cochef.reproduction.stored import ResultKey, Results, StoredResult
+from cochef.reproduction.stored import ResultKey, Results
 
 ONION_LAYOUTS = ("asymmetric_advantages", "coordination_ring", "counter_circuit")
 TOMATO_LAYOUTS = ("distant_tomato", "many_orders")
@@ -37,6 +38,10 @@ class Condition:
     def goal(self, job: Job) -> "Goal":
         """A job of this condition as a goal."""
         return Goal(self.name, job, (self.method,))
+
+
+OWN = Condition(methods.OWN)
+"""The paper's own method as the paper has it."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,6 @@ class Stored:
     def among(self, layouts: Iterable[str]) -> list[str]:
         """Those of the layouts that the pages are about."""
         return [layout for layout in layouts if layout in self.layouts]
-
-    def is_current(self, results: Iterable[StoredResult]) -> bool:
-        """Whether this program would run all of them so now."""
-        return all(map(self.results.is_current, results))
 
     @property
     def preset(self) -> str:

@@ -88,7 +88,8 @@ def learning_curves(
 ) -> Figure:
     """Mean return over training by layout and condition; a band from the worst to the best agent.
 
-    `curves` has the populations of every layout and condition.
+    Points are agents at the end of training. `curves` has the populations of every layout and
+    condition.
     """
     figure, axes = panels(list(curves))
     for layout, panel in axes.items():
@@ -99,6 +100,8 @@ def learning_curves(
             steps = np.array(populations[0]["steps"])
             returns = np.concatenate([np.array(one["task_return"]) for one in populations], axis=1)
             panel.plot(steps, returns.mean(axis=1), color=colour(number), label=name)
+            ends = np.full(returns.shape[1], steps[-1])
+            panel.plot(ends, returns[-1], "o", color=colour(number), markersize=4, alpha=0.7)
             low = returns.min(axis=1)
             panel.fill_between(
                 steps, low, returns.max(axis=1), color=colour(number), alpha=0.15, linewidth=0

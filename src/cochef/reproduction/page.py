@@ -7,11 +7,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from cochef.evaluation import plots, tables
-from cochef.evaluation.report import Block, Heading, Paragraph, Picture, Report
+from cochef.evaluation.report import Block, Paragraph, Picture, Report
 from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
-from cochef.reproduction.claims import MARGIN, Claim
-from cochef.reproduction.scores import Entry, tidy
+from cochef.reproduction.claims import MARGIN, Claim, corrected
+from cochef.reproduction.scores import NOT_RUN, Entry, tidy
 
 _NARROW = 5.0  # inches of a figure that stands beside others
 OURS = "ours"
@@ -29,13 +29,13 @@ class Page:
     claims: list[Claim] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
 
-    def heading(self, text: str) -> None:
-        """Add a heading."""
-        self.blocks.append(Heading(text))
-
     def say(self, text: str) -> None:
         """Add a paragraph."""
         self.blocks.append(Paragraph(text))
+
+    def say_not_run(self, what: str) -> None:
+        """Add that there is no result of something yet."""
+        self.say(f"{what}: {NOT_RUN}.")
 
     def table(self, name: str, table: ResultTable, tidy_rows: bytes | None = None) -> None:
         """Add a table, also as CSV and LaTeX; the CSV may have more than is shown."""
@@ -55,14 +55,13 @@ class Page:
         self.files[name] = content
 
     def claim(self, claims: Iterable[Claim]) -> None:
-        """Add claims, each with its statistic."""
-        found = list(claims)
-        self.claims += found
-        if found:
-            self.table("claims", claim_table(found))
+        """Add claims of some topics with all their cases, each with its statistic."""
+        self.claims += corrected(claims)
 
     def write(self, title: str, directory: Path) -> None:
-        """Write the page and all its files."""
+        """Write the page and all its files, the claims last."""
+        if self.claims:
+            self.table("claims", claim_table(self.claims))
         Report(title, self.blocks).write(directory)
         for name, content in self.files.items():
             write_whole(directory / name, content)
@@ -74,12 +73,15 @@ class Page:
 
 def claim_table(found: Iterable[Claim]) -> ResultTable:
     """Claims with their statistics."""
-    header = ("the paper's claim", "case", "here", "difference over populations")
-    rows = [(claim.topic, claim.text, claim.verdict, claim.statistic) for claim in found]
+    header = ("the paper's claim", "case", "here", "difference over populations", "p (Holm's)")
+    rows = [
+        (claim.topic, claim.text, claim.verdict, claim.statistic, claim.p_text) for claim in found
+    ]
     note = (
         "A claim holds if the 95% interval of a paired t test over populations is above 0 (for "
-        f"'not below': above -{MARGIN:g}), does not hold if it is below, and is open otherwise. "
-        "Tests are not corrected for many claims."
+        f"'not below': above -{MARGIN:g}), does not hold if it is below, and is open otherwise. p "
+        "is of the same test; in brackets it is corrected by Holm's method for all tested cases of "
+        "the claim. Over several layouts, every layout weighs the same and has its own variance."
     )
     return ResultTable("Claims", header, tuple(rows), note=note)
 

@@ -1,4 +1,4 @@
-"""From stored results to pages: one a experiment, an index, and the table of the README."""
+"""From stored results to pages: one for each experiment, an index, and the table of the README."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,20 @@ from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored, no_goals
 from cochef.reproduction.page import Page
 from cochef.reproduction.plan import Plan, Scope
-from cochef.reproduction.scores import CLOSE, Entry
+from cochef.reproduction.scores import (
+    CLOSE,
+    NOT_RUN,
+    OTHER_CONFIGURATION,
+    SEVERAL_COMMITS,
+    Entry,
+)
 from cochef.reproduction.stored import ResultKey, Results, StoredResult
 
 INDEX = "index.md"
 BEGIN = "<!-- results: written by `cochef reproduce`; do not edit -->"
 END = "<!-- end of results -->"
 _MAX_README = 1024**2
+_COMMIT = 12  # digits that are shown
 
 
 def collect(planned: Plan, store: JobStore, root: Path) -> int:
@@ -91,7 +98,8 @@ def _note(found: Stored) -> "ResultTable":
         ("preset", found.preset),
         ("ours", "mean ± standard deviation over populations (number of populations)"),
         ("one population", "has no deviation, and no statistic; its agents are averaged first"),
-        ("†", "of another configuration or version than this program would run now"),
+        (OTHER_CONFIGURATION, "of another configuration or version than this program would run"),
+        (SEVERAL_COMMITS, "of several commits of the code: see the state of every cell"),
         ("bold", "within 5 of the best of the row, as in the paper"),
     )
     return ResultTable("How to read this page", ("", ""), rows)
@@ -148,10 +156,12 @@ def _verdicts(claims: Sequence[Claim]) -> str:
     return ", ".join(f"{times[verdict]} {verdict}" for verdict in times) or "-"
 
 
-def _version(result: StoredResult) -> str:
-    """The commit of the code that ran, if it is known, else its version."""
-    commit = result.code.get("commit")
-    return str(result.code["cochef"]) if commit is None else str(commit)[:12]
+def _versions(results: Sequence[StoredResult]) -> str:
+    """The commits of the code that made results and their inputs; versions where none is known."""
+    found = [commit[:_COMMIT] for commit in stored.commits(results)]
+    unknown = {str(one.code["cochef"]) for one in results if not one.commits}
+    text = ", ".join(dict.fromkeys([*found, *sorted(unknown)]))
+    return text if len(found) <= 1 else f"{text} {SEVERAL_COMMITS}"
 
 
 def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
@@ -160,21 +170,27 @@ def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
     for key in dict.fromkeys(result.key for result in every):
         results = found.results.select(key.kind, key.condition, key.layout)
         first = results[0]
-        steps = ", ".join(f"{name} {number:,}" for name, number in first.steps.items())
-        versions = sorted({_version(one) for one in results})
-        rows.append(
-            (
-                *(key.kind, key.condition, key.layout, ", ".join(str(one.seed) for one in results)),
-                *(str(first.agents), steps or "-", max(one.finished for one in results)),
-                *(", ".join(versions), first.configuration),
-                "yes" if all(map(found.results.is_current, results)) else "no",
-            )
-        )
-    header = (
-        *("kind", "condition", "layout", "seeds", "agents", "steps of a policy", "last"),
-        *("code", "configuration", "current"),
+        steps = [f"{name} {number:,}" for name, number in first.steps.items()]
+        state = {
+            "kind": key.kind,
+            "condition": key.condition,
+            "layout": key.layout,
+            "seeds": ", ".join(str(one.seed) for one in results),
+            "agents": str(first.agents),
+            "steps of a policy": ", ".join(steps) or "-",
+            "last": max(one.finished for one in results),
+            "commits": _versions(results),
+            "configuration": first.configuration,
+            "current": "yes" if all(map(found.results.is_current, results)) else "no",
+        }
+        rows.append(state)
+    body = sorted(tuple(row.values()) for row in rows)
+    note = (
+        f"Commits are of the code that ran, or versions where none is known; {SEVERAL_COMMITS} "
+        "marks cells of several: of their populations, or of what these are made of."
     )
-    return ResultTable("State of every cell", header, tuple(sorted(rows)))
+    header = tuple(rows[0]) if rows else ("kind",)
+    return ResultTable("State of every cell", header, tuple(body), note=note)
 
 
 def readme_table(found: Stored) -> ResultTable:
@@ -206,7 +222,7 @@ def _populations(entries: Sequence[Entry]) -> str:
 
 
 def _readme_cell(entry: Entry) -> str:
-    ours = "not run" if entry.score is None else f"{entry.score.mean:.0f}"
+    ours = NOT_RUN if entry.score is None else f"{entry.score.mean:.0f}"
     return ours if entry.published is None else f"{ours} ({entry.published[0]:.0f})"
 
 

@@ -18,7 +18,7 @@ from cochef.kitchen.constants import SEATS
 from cochef.reproduction.declared import ONION_LAYOUTS, Experiment, Goal, Setting, Stored
 from cochef.reproduction.page import Page
 from cochef.reproduction.stages import LIKENESS, CompareLikeness, write_json
-from cochef.reproduction.study_page import PEOPLE, SIMULATED, STUDY, show_study
+from cochef.reproduction.study_page import AGENTS, PEOPLE, SIMULATED, STUDY, show_study
 
 if TYPE_CHECKING:
     from cochef.web.study import Study
@@ -53,14 +53,9 @@ class SimulateStudy:
         except ImportError as error:
             raise InputError(missing_extra(error.name, "study")) from error
         found = study.get(_PAPER_STUDY)
-        agents = {
-            f"{layout}: {label}": [name, *checksums(name)]
-            for layout, named in found.layouts.items()
-            for label, name in named.items()
-        }
         return {
             "study": found.name,
-            "agents": agents,
+            AGENTS: agents_of(found),
             "participants_per_layout": self.participants_per_layout,
             "numbers": list(self.numbers),
         }
@@ -115,8 +110,10 @@ class ReadStudy:
     """Its URL, which may hold a password: no other machine is told, and no message shows it."""
     games: int
     """How many games it holds, so that new ones are a new result."""
+    agents: Mapping[str, list[str]] = field(default_factory=dict)
+    """Who played under which label in a layout, with the checksums of files."""
     kind: str = "study"
-    version: int = 1
+    version: int = 2
     on_driver: bool = True
 
     @property
@@ -125,7 +122,7 @@ class ReadStudy:
         from sqlalchemy import make_url  # noqa: PLC0415  (an extra)
 
         name = Path(make_url(self.database).database or "").name
-        return {"database": name, "games": self.games}
+        return {"database": name, "games": self.games, AGENTS: dict(self.agents)}
 
     def run(self, context: JobContext) -> None:
         """Read and analyse."""
@@ -136,6 +133,15 @@ class ReadStudy:
             write_json(context.directory / STUDY, analysed(store, simulated=False))
         finally:
             store.close()
+
+
+def agents_of(study: "Study") -> dict[str, list[str]]:
+    """Who plays under which label in a layout, with the checksums of files."""
+    return {
+        f"{layout}: {label}": [name, *checksums(name)]
+        for layout, named in study.layouts.items()
+        for label, name in named.items()
+    }
 
 
 def analysed(store: Any, *, simulated: bool) -> dict[str, Any]:  # noqa: ANN401
@@ -168,8 +174,9 @@ def study(setting: Setting) -> Iterator[Goal]:
 
         store = StudyStore.existing(setting.study)
         games = sum(1 for _ in store.games())
+        read = ReadStudy(setting.study, games, agents_of(store.study))
         store.close()
-        yield Goal(PEOPLE, Job(ReadStudy(setting.study, games), PEOPLE))
+        yield Goal(PEOPLE, Job(read, PEOPLE))
         return
     tiny = PRESETS[setting.preset].scale == "tiny"
     rehearsal = SimulateStudy(1, _QUICKEST) if tiny else SimulateStudy(12, ())
@@ -187,7 +194,10 @@ def show_likeness(stored: Stored) -> Page:
     found = []
     for layout in stored.among(ONION_LAYOUTS):
         for model in human_likeness.MODELS:
-            for result in stored.results.select("likeness", model, layout):
+            results = stored.results.select("likeness", model, layout)
+            if not results:
+                page.say_not_run(f"{model} in {layout}")
+            for result in results:
                 table = result.json(LIKENESS)
                 shares = [_shares(table[who]) for who in ("people", "models")]
                 found.append(Likeness(layout, model, *shares))

@@ -78,6 +78,8 @@ def show(stored: Stored) -> Page:
                 found.append(PoolCoverage(name, int(content["policies"]), *numbers))
         if found:
             page.table(f"coverage-{layout}", coverage.table(found, layout))
+        else:
+            page.say_not_run(layout)
     return page
 
 

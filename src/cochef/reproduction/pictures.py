@@ -7,6 +7,7 @@ from cochef.kitchen import layouts
 from cochef.reproduction import figures
 from cochef.reproduction.declared import (
     LAYOUTS,
+    OWN,
     Condition,
     Experiment,
     Goal,
@@ -18,7 +19,7 @@ from cochef.reproduction.page import Page
 from cochef.reproduction.stages import MakeFilm
 
 LIKES_TOMATOES = "script:tomato_placement"
-FILMED = (Condition("fcp"), Condition("hsp"))
+FILMED = (Condition("fcp"), OWN)
 """The paper shows the first; the second is its answer."""
 
 
@@ -53,7 +54,10 @@ def show_films(stored: Stored) -> Page:
         f"with a partner who likes tomatoes ({LIKES_TOMATOES}, a script; the paper shows a person)."
     )
     for condition in FILMED:
-        for result in stored.results.select("film", condition.name, "distant_tomato"):
+        results = stored.results.select("film", condition.name, "distant_tomato")
+        if not results:
+            page.say_not_run(condition.name)
+        for result in results:
             for name, partner in (("itself", "a copy of itself"), ("partner", LIKES_TOMATOES)):
                 for ending, what in ((".png", "strip"), (".gif", "film")):
                     content = result.read(f"{name}{ending}")

@@ -1,7 +1,7 @@
 """Beyond the paper: how near agents come to the best response to every evaluation partner."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -19,7 +19,7 @@ from cochef.methods.parts.method import SELF_PLAY_PPO
 from cochef.reproduction import comparison
 from cochef.reproduction.declared import Condition, Experiment, Goal, RunPhase, Setting, Stored
 from cochef.reproduction.page import Page
-from cochef.reproduction.scores import Score
+from cochef.reproduction.scores import Score, cell
 
 KIND = "bound"
 PARENTS = next(
@@ -93,7 +93,7 @@ def show(stored: Stored) -> Page:
     for layout in stored.layouts:
         found = _bounds(stored, layout)
         if not found:
-            page.say(f"{layout}: not run.")
+            page.say_not_run(layout)
             continue
         page.table(f"proximity-{layout}", _table(stored, layout, found))
         page.say(_verdict(list(_checks(stored, layout, found))))
@@ -116,17 +116,19 @@ def _table(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> ResultT
         cells = []
         for method in methods.names():
             score = stored.scores.score(method, layout, bound.partner)
-            cells.append("not run" if score is None else _proximity(score, bound))
+            cells.append(_proximity(score, bound))
         rows.append((bound.partner, f"{bound.mean:.1f} ({bound.episodes})", *cells))
     header = ("partner", "best response (episodes)", *methods.names())
     return ResultTable(f"{layout}: return as a share of the best response's", header, tuple(rows))
 
 
-def _proximity(score: Score, bound: ReturnBound) -> str:
+def _proximity(score: Score | None, bound: ReturnBound) -> str:
+    if score is None:
+        return cell(score)
     if bound.mean <= 0:
         return "-"
     means = {seed: mean / bound.mean for seed, mean in score.by_population.items()}
-    return Score(means, score.agents, score.episodes, score.is_current).text(2)
+    return cell(replace(score, by_population=means), 2)
 
 
 def _checks(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> Iterator[BoundCheck]:

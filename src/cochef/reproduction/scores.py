@@ -2,16 +2,23 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from cochef.reproduction.stored import Results, StoredResult
+from cochef.reproduction.stored import Results, StoredResult, commits
 
 Published = tuple[float, float | None]  # mean and standard deviation, if the paper gives one
 CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
+
+EpisodeChoice = Callable[[Mapping[str, np.ndarray]], np.ndarray]
+"""Which episodes are chosen, by the columns of an evaluation."""
+
+NOT_RUN = "not run"
+OTHER_CONFIGURATION = "†"
+SEVERAL_COMMITS = "‡"
 
 _TEXT = ("agent", "partner")
 
@@ -28,6 +35,8 @@ class Score:
     """Episodes in all."""
     is_current: bool = True
     """Whether this program would run it so now."""
+    is_of_one_commit: bool = True
+    """Whether all populations were run by the same commit, as far as it is known."""
 
     @property
     def mean(self) -> float:
@@ -51,9 +60,22 @@ class Score:
         return ";".join(f"{seed}:{mean}" for seed, mean in self.by_population.items())
 
     def text(self, digits: int = 1) -> str:
-        """The mean, its deviation, and the number of populations; a dagger if not current."""
-        mark = "" if self.is_current else " †"
-        return f"{number_text((self.mean, self.deviation), digits)} ({self.populations}){mark}"
+        """The mean, its deviation, the number of populations, and marks of where it is from."""
+        number = number_text((self.mean, self.deviation), digits)
+        return f"{number} ({self.populations}){self.marks}"
+
+    @property
+    def marks(self) -> str:
+        """A dagger if it is not current, a double dagger if it is of several commits."""
+        marks = "" if self.is_current else OTHER_CONFIGURATION
+        if not self.is_of_one_commit:
+            marks += SEVERAL_COMMITS
+        return f" {marks}" if marks else ""
+
+
+def cell(score: Score | None, digits: int = 1) -> str:
+    """A score as a table shows it, also one that is not there."""
+    return NOT_RUN if score is None else score.text(digits)
 
 
 def number_text(number: Published, digits: int = 1) -> str:
@@ -92,7 +114,7 @@ class Entry:
         """Our mean, its deviation, and the number of populations."""
         if self.is_papers_alone:
             return "-"
-        return "not run" if self.score is None else self.score.text()
+        return cell(self.score)
 
     def papers(self) -> str:
         """The paper's mean and deviation."""
@@ -121,8 +143,12 @@ class ScoreReader:
         partner: str,
         seat: int | None = None,
         column: str = "score",
+        among: EpisodeChoice | None = None,
     ) -> Score | None:
-        """The mean of a column with a partner; None if there is no such evaluation."""
+        """The mean of a column with a partner, perhaps among chosen episodes.
+
+        None if there is no such evaluation, or no such episode.
+        """
         found = self.results.select("evaluation", condition, layout)
         means = {}
         episodes = 0
@@ -131,13 +157,33 @@ class ScoreReader:
             own = columns["partner"] == partner
             if seat is not None:
                 own &= columns["seat"] == seat
+            if among is not None:
+                own &= among(columns)
             if own.any() and column in columns:
                 means[result.seed] = float(columns[column][own].mean())
                 episodes += int(own.sum())
+        return self.of(found, means, episodes)
+
+    def of(
+        self,
+        results: Sequence[StoredResult],
+        means: Mapping[int, float],
+        episodes: int = 0,
+        agents: int | None = None,
+    ) -> Score | None:
+        """A score from the means of some results by population; None if there are none.
+
+        `agents` are those of each population that were measured, all of them if None.
+        """
         if not means:
             return None
-        current = all(self.results.is_current(result) for result in found)
-        return Score(means, found[0].agents, episodes, current)
+        return Score(
+            by_population=means,
+            agents=results[0].agents if agents is None else agents,
+            episodes=episodes,
+            is_current=all(map(self.results.is_current, results)),
+            is_of_one_commit=len(commits(results)) <= 1,
+        )
 
     def agents(
         self, condition: str, layout: str, partner: str
@@ -181,6 +227,7 @@ def tidy(entries: Sequence[Entry]) -> list[dict[str, object]]:
                 "episodes": None if score is None else score.episodes,
                 "by_population": by_population,
                 "is_current": None if score is None else score.is_current,
+                "is_of_one_commit": None if score is None else score.is_of_one_commit,
                 "paper_mean": published[0],
                 "paper_deviation": published[1],
                 "difference": entry.difference,

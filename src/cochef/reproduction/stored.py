@@ -33,17 +33,9 @@ MAX_BYTES = 64 * 1024**2
 
 FILES: Mapping[str, tuple[str, ...]] = {
     "evaluation": ("episodes.csv", "manifest.json"),
-    "bound": ("bound.json",),
-    "coverage": ("coverage.json",),
-    "crossplay": ("crossplay.json",),
-    "curve": ("curve.json",),
-    "difference": ("difference.json",),
-    "exploitability": ("exploitability.json",),
     "film": ("itself.png", "itself.gif", "partner.png", "partner.gif"),
-    "likeness": ("likeness.json",),
-    "study": ("study.json",),
 }
-"""The files of a job's result, by kind of job."""
+"""The files of a job's result, by kind of job; those of all other kinds are a file KIND.json."""
 
 _COMPRESSED_ALREADY = (".png", ".gif")
 _TABLE = ".csv"
@@ -108,9 +100,20 @@ class StoredResult:
             raise InputError(f"{path}: damaged (its checksum does not match); collect it anew")
         return content
 
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The settings of the job that found it."""
+        content = (self.directory / _stored_name(DESCRIPTION)).read_bytes()
+        return json.loads(_unpacked(DESCRIPTION, content))["config"]
+
     def json(self, name: str) -> dict[str, Any]:
         """One of its files, read as JSON."""
         return json.loads(self.read(name))
+
+
+def commits(results: Iterable[StoredResult]) -> list[str]:
+    """The commits of the code that made some results and their inputs, where they are known."""
+    return sorted(frozenset().union(*(result.commits for result in results)))
 
 
 def describe(job: Job) -> dict[str, Any]:
@@ -146,10 +149,12 @@ def collect(root: Path, store: JobStore, job: Job, key: Mapping[str, Any]) -> Pa
         return None
     source = store.directory(job)
     finished = datetime.fromtimestamp((source / DONE).stat().st_mtime, UTC)
-    contents = {name: (source / name).read_bytes() for name in FILES[job.stage.kind]}
+    kind = job.stage.kind
+    names = FILES.get(kind, (f"{kind}.json",))
+    contents = {name: (source / name).read_bytes() for name in names}
     found = {
         **key,
-        "kind": job.stage.kind,
+        "kind": kind,
         "address": job.address,
         "configuration": configuration(job),
         "finished": finished.isoformat(timespec="seconds"),

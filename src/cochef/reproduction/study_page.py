@@ -1,6 +1,6 @@
 """The page of the study: preferences, scores and behaviour of people, or of simulated ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ STUDY = "study.json"
 SIMULATED = "simulated participants"
 PEOPLE = "participants"
 ALL = "all"
+AGENTS = "agents"  # of a study's job: who plays, by layout and label
 
 Games = Mapping[str, np.ndarray]
 
@@ -41,11 +42,24 @@ def show_study(stored: Stored) -> Page:
         )
     else:
         page.say(f"{number} people took part.")
+    page.say(_stand_ins(found[-1].config.get(AGENTS, {})))
     agents = table["agents"]
     _add_preferences(page, agents, table["preferences"])
     _add_scores(page, agents, games)
     _add_behaviour(page, agents, games)
     return page
+
+
+def _stand_ins(players: Mapping[str, list[str]]) -> str:
+    """Which agents are not of the method whose name they have."""
+    found = []
+    for place, (name, *_) in players.items():
+        label = place.rpartition(": ")[2]
+        if name.partition(":")[0] != label.lower():
+            found.append(f"{place} is {name}")
+    if not found:
+        return "Every agent is one of the method whose name it has."
+    return f"STAND-INS, not agents of the method whose name they have: {'; '.join(found)}."
 
 
 def _add_preferences(page: Page, agents: list[str], found: list[dict[str, Any]]) -> None:
@@ -82,9 +96,10 @@ def _add_scores(page: Page, agents: list[str], games: Games) -> None:
                 here &= games["seat"] == SEATS - 1 - seat  # stored is the participant's
                 published = paper.numbers()["people"][layout].get(agent, {}).get(str(seat))
                 theirs = "-" if published is None else number_text((published[0], published[1]))
-                ours = _mean(games["score"][here])
-                rows.append((layout, agent, str(seat), ours, theirs))
-    header = ("layout", "agent", "agent's seat", "score (games)", "paper")
+                scores = games["score"][here]
+                apart = _apart(scores, None if published is None else published[0])
+                rows.append((layout, agent, str(seat), _mean(scores), theirs, apart))
+    header = ("layout", "agent", "agent's seat", "score (games)", "paper", "difference")
     page.table("scores", ResultTable("Scores in the games that count", header, tuple(rows)))
     _add_bars(page, agents, games, "score", ONION_LAYOUTS, "Mean score of a game, onion layouts")
 
@@ -133,18 +148,28 @@ def _add_behaviour(page: Page, agents: list[str], games: Games) -> None:
         rows = []
         for measure, theirs in published.items():
             column, chosen = measures[measure]
-            cells = []
             for agent in agents:
                 here = (games["layout"] == layout) & (games["agent"] == agent) & chosen
-                cells.append(f"{_mean(games[column][here])}, paper {theirs.get(agent, '-')}")
-            rows.append((measure.replace("_", " "), *cells))
+                values = games[column][here]
+                published_mean = theirs.get(agent)
+                papers = "-" if published_mean is None else f"{published_mean:g}"
+                apart = _apart(values, published_mean)
+                rows.append((measure.replace("_", " "), agent, _mean(values), papers, apart))
         title = f"{layout}: behaviour, means of a game (games)"
-        page.table(f"behaviour-{layout}", ResultTable(title, ("measure", *agents), tuple(rows)))
+        header = ("measure", "agent", "ours", "paper", "difference")
+        page.table(f"behaviour-{layout}", ResultTable(title, header, tuple(rows)))
 
 
 def _sum_of(games: Games, name: str) -> np.ndarray:
     return games[f"agent_{name}"] + games[f"human_{name}"]
 
 
-def _mean(values: np.ndarray, text: Callable[[float], str] = "{:.2f}".format) -> str:
-    return f"{text(float(values.mean()))} ({len(values)})" if len(values) else "- (0)"
+def _mean(values: np.ndarray) -> str:
+    return f"{float(values.mean()):.2f} ({len(values)})" if len(values) else "- (0)"
+
+
+def _apart(values: np.ndarray, published: float | None) -> str:
+    """Our mean minus the paper's."""
+    if published is None or not len(values):
+        return "-"
+    return f"{float(values.mean()) - published:+.2f}"

@@ -68,7 +68,10 @@ def show_exploitability(stored: Stored) -> Page:
     )
     for layout in stored.among(TRIAL_LAYOUTS):
         for condition in BIASED:
-            for result in stored.results.select("exploitability", condition.name, layout):
+            results = stored.results.select("exploitability", condition.name, layout)
+            if not results:
+                page.say_not_run(f"{condition.name} in {layout}")
+            for result in results:
                 gains = exploitability.parse(result.json(exploitability.RESULT))
                 name = f"{condition.method}-{layout}-{result.seed}"
                 title = f"{layout}: best responses to pairs of population {result.seed}"
