@@ -150,7 +150,7 @@ def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(cluster, local, narrow
     found = artefacts(tmp_path / "out")
     assert found.keys() == expected.keys()
     assert [name for name in found if found[name] != expected[name]] == []
-    assert "sp 1-1: 100%" in logged  # progress of the nodes, as lines
+    assert "population-sp-narrow-01: 100%" in logged  # progress of the nodes, as lines
     report = next((tmp_path / "out" / "jobs").glob("report-*")) / "report.md"
     assert f"--agents {tmp_path / 'out' / 'jobs' / 'agents-'}" in report.read_text()
     assert SharedStore(str(store)).is_complete(report.parent.name)

@@ -41,6 +41,22 @@ def test_a_population_is_complete_before_the_next_begins_and_so_is_a_layout():
         assert [goal.condition for goal in block.goals] == list(methods.names())
 
 
+def test_populations_whose_members_are_independent_are_split_where_asked_for():
+    """HSP's pairs and agents are; the members of MEP's population meet."""
+    layout = ("counter_circuit",)
+    whole = plan.make(scope("event-difference", layouts=layout))
+    parts = plan.make(scope("event-difference", layouts=layout, shard_members=1))
+    kinds = [job.stage.kind for job in parts.jobs]
+    assert kinds.count("shard") > kinds.count("population") == 2
+    assert [job.stage.kind for job in whole.jobs] == [kind for kind in kinds if kind != "shard"]
+    done = set()
+    for job in parts.jobs:
+        assert done.issuperset(job_input.address for job_input in job.inputs.values())
+        done.add(job.address)
+    (goal,) = [goal for _, goal in parts.goals]
+    assert goal.job.address in done
+
+
 def test_the_main_comparison_of_all_populations_comes_first_and_ablations_come_last():
     names = ("pool-construction", "scripts", "event-difference", "cross-play", "pool-size")
     made = plan.make(scope(*names, layouts=("counter_circuit",), seeds=(0, 1)))

@@ -79,16 +79,11 @@ class PlanCluster:
     def _jobs(self) -> "list[Job]":
         """All jobs of the experiments, each once and after its inputs."""
         from cochef import reproduction
-        from cochef.experiments.jobs import in_order
-        from cochef.experiments.shards import split
         from cochef.reproduction import plan
 
         chosen = tuple(reproduction.chosen(self.experiments))
-        scope = plan.Scope(chosen, self.preset, seeds=self.seeds)
-        goals = [goal.job for _, goal in plan.make(scope).goals]
-        if self.shard_members is not None:
-            goals = [split(goal, self.shard_members) for goal in goals]
-        return in_order(goals)
+        scope = plan.Scope(chosen, self.preset, seeds=self.seeds, shard_members=self.shard_members)
+        return plan.make(scope).jobs
 
 
 def _rows(schedules: "list[JobSchedule]") -> list[Row]:

@@ -1,15 +1,15 @@
 """The arguments that say where jobs run: here, or on a Ray cluster."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cochef.errors import InputError
-from cochef.runtime import cores
 from cochef.validation import number, whole_number
 
 if TYPE_CHECKING:
     from cochef.experiments.engines import Engine
+    from cochef.experiments.ray_engine import JobResources
 
 MOST = 1000
 
@@ -26,12 +26,12 @@ class EngineArguments:
     """What nodes share: a directory, or a URL such as s3://bucket/runs; OUT/store if not given."""
     job_cpus: int | None = None
     """Cores of a node for each job; as many as this machine has if not given."""
-    job_gpus: float = 0.0
-    """GPUs, or a share of one, for each job that trains."""
-    job_memory: float = 2.0
-    """GiB of memory for each job."""
-    retries: int = 3
-    """How often a job is tried again whose worker or node died."""
+    job_gpus: float | None = None
+    """GPUs, or a share of one, for each job that trains; none if not given."""
+    job_memory: float | None = None
+    """GiB of memory for each job; 2 if not given."""
+    retries: int | None = None
+    """How often a job is tried again whose worker or node died; 3 times if not given."""
     scratch: Path | None = None
     """Where nodes work; a temporary directory if not given."""
 
@@ -42,25 +42,35 @@ class EngineArguments:
             from cochef.experiments.engines import LocalEngine
 
             return LocalEngine()
-        from cochef.experiments.ray_engine import JobResources, RayEngine
+        from cochef.experiments.ray_engine import RayEngine
 
-        cpus = whole_number(
-            cores() if self.job_cpus is None else self.job_cpus, "job-cpus", 1, MOST
-        )
-        number(self.job_gpus, "job-gpus", 0.0, MOST)
-        number(self.job_memory, "job-memory", 0.1, 1e5)
-        whole_number(self.retries, "retries", 0, MOST)
         return RayEngine(
             address=self.address,
             store=self.store,
-            resources=JobResources(cpus, self.job_gpus, self.job_memory, self.retries),
+            resources=self._resources(),
             scratch=self.scratch,
+        )
+
+    def _resources(self) -> "JobResources":
+        """What each job needs of a node."""
+        from cochef.experiments.ray_engine import JobResources
+
+        usual = JobResources()
+        cpus = usual.cpus if self.job_cpus is None else self.job_cpus
+        gpus = usual.gpus if self.job_gpus is None else self.job_gpus
+        memory = usual.memory if self.job_memory is None else self.job_memory
+        retries = usual.retries if self.retries is None else self.retries
+        return JobResources(
+            cpus=whole_number(cpus, "job-cpus", 1, MOST),
+            gpus=number(gpus, "job-gpus", 0.0, MOST),
+            memory=number(memory, "job-memory", 0.1, 1e5),
+            retries=whole_number(retries, "retries", 0, MOST),
         )
 
     def _refuse_others(self) -> None:
         """Refuse what only a cluster has."""
-        for name in ("address", "store", "scratch", "job_cpus"):
-            value = getattr(self, name)
-            if value is not None:
-                flag = name.replace("_", "-")
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name != "engine" and value is not None:
+                flag = entry.name.replace("_", "-")
                 raise InputError(f"{flag} is {value}; it is for --engine ray")

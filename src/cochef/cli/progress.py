@@ -13,27 +13,31 @@ from cochef.cli.output import log_console
 from cochef.learning.writers import SHARD
 
 if TYPE_CHECKING:
+    from cochef.experiments.jobs import Job
     from cochef.learning.writers import MetricsWriter
 
 LINE_SECONDS = 15.0  # between two lines about a training
 RESUMES = "interrupted; the same command resumes from the last checkpoint"
 
 
-def training_progress() -> "MetricsWriter":
-    """What shows a training's progress: a bar in a terminal, elsewhere a line now and then."""
+def training_progress(job: "Job | None" = None) -> "MetricsWriter":
+    """What shows a training's progress: a bar in a terminal, elsewhere a line now and then.
+
+    A job gives it the name of its directory, as others of the same kind may train beside it.
+    """
     console = log_console()
-    return ProgressBar(console) if console.is_terminal else ProgressLines(console)
+    name = None
+    if job is not None:
+        name = f"{job.stage.kind}-{job.label}".removeprefix(f"{SHARD}-")
+    return ProgressBar(console, name) if console.is_terminal else ProgressLines(console, name)
 
 
 class TrainingRate:
     """How fast a training has been since its first line of metrics."""
 
-    def __init__(self, run_config: Mapping[str, Any]) -> None:
+    def __init__(self, run_config: Mapping[str, Any], name: str | None = None) -> None:
         """Nothing is known yet."""
-        self.name: str = run_config.get("population", "agents")
-        if SHARD in run_config:
-            first, count = run_config[SHARD]
-            self.name += f" {first}-{first + count - 1}"
+        self.name: str = name or run_config.get("population", "agents")
         self.total_steps: int = run_config["training"]["total_steps"]
         self._members: int = run_config["members"]
         self._first: Mapping[str, Any] | None = None
@@ -56,15 +60,16 @@ class TrainingRate:
 class ProgressLines:
     """Prints a plain line about a training every 15 seconds, for logs."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, name: str | None = None) -> None:
         """Nothing is printed yet."""
+        self._name = name
         self._console = console
         self._rate: TrainingRate | None = None
         self._printed = 0.0
 
     def begin(self, run_config: Mapping[str, Any]) -> None:
         """Say that it compiles."""
-        self._rate = TrainingRate(run_config)
+        self._rate = TrainingRate(run_config, self._name)
         self._printed = time.monotonic()
         self._console.print(f"{self._rate.name}: compiling", markup=False)
 
@@ -88,15 +93,16 @@ class ProgressLines:
 class ProgressBar:
     """Shows how far a training is, how fast, and the returns of its members."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, name: str | None = None) -> None:
         """Nothing is shown yet."""
+        self._name = name
         self._progress = _bars(console)
         self._task: TaskID | None = None
         self._rate: TrainingRate | None = None
 
     def begin(self, run_config: Mapping[str, Any]) -> None:
         """Show an empty bar."""
-        self._rate = TrainingRate(run_config)
+        self._rate = TrainingRate(run_config, self._name)
         self._task = self._progress.add_task(
             self._rate.name, total=self._rate.total_steps, steps="compiling", returns=""
         )

@@ -60,6 +60,8 @@ class Reproduce:
     """Only print the plan."""
     collect: bool = False
     """Run nothing: copy the results of finished jobs, and write the pages."""
+    shard_members: int | None = None
+    """Split populations with independent members into jobs of at most so many members."""
     where: EngineArguments = field(default_factory=EngineArguments)
     json: JsonOption = False
 
@@ -89,6 +91,7 @@ class Reproduce:
             self.study,
             self.methods,
             brief=is_trial and not self.layouts,
+            shard_members=self.shard_members,
         )
         store = JobStore(self.out)
         found = stored.addresses(self._results, self.preset)
@@ -197,7 +200,7 @@ def _run(planned: "Plan", store: "JobStore", engine: "Engine") -> int:
     def writers_of(job: "Job") -> "list[MetricsWriter]":
         left = estimates.measured(store).left(planned.jobs, store)
         log(f"about {left / 3600:.1f} hours left")
-        return [training_progress()] if job.trains else []
+        return [training_progress(job)] if job.trains else []
 
     try:
         engine.run(planned.jobs, store, writers_of, log)

@@ -76,7 +76,7 @@ class RunMethods:
         def writers_of(job: Job) -> list[MetricsWriter]:
             if not job.trains:
                 return []
-            writers = [training_progress()]
+            writers = [training_progress(job)]
             if self.tensorboard:
                 writers.append(TensorBoardWriter(store.directory(job) / "tensorboard"))
             return writers

@@ -11,6 +11,7 @@ from cochef.errors import InputError, shown
 from cochef.experiments import estimates
 from cochef.experiments.jobs import Job, JobStore, in_order
 from cochef.experiments.presets import PRESETS
+from cochef.experiments.shards import split
 from cochef.kitchen import layouts
 from cochef.reproduction.declared import LAYOUTS, Experiment, Goal, RunPhase, Setting
 from cochef.validation import known, number, whole_number
@@ -38,6 +39,9 @@ class Scope:
     """Only goals about these methods and no others; all goals if there are none."""
     brief: bool = False
     """Whether experiments take the first layout that they are about and no other, for tests."""
+    shard_members: int | None = None
+    """Members of a job at most, where a population's are independent; populations stay whole if
+    None."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
@@ -63,6 +67,14 @@ class Scope:
         """The layouts in which an experiment is run, in order."""
         found = [layout for layout in self.layouts if layout in experiment.layouts]
         return tuple(found[:1] if self.brief else found)
+
+    def goals_of(self, experiment: Experiment, setting: Setting) -> Iterator[Goal]:
+        """The goals of a part of an experiment, with populations in shards if asked for."""
+        for goal in experiment.goals(setting):
+            if self.shard_members is None:
+                yield goal
+            else:
+                yield replace(goal, job=split(goal.job, self.shard_members))
 
     def setting(self, layout: str, seed: int) -> Setting:
         """Where a part of an experiment is run."""
@@ -131,7 +143,7 @@ def make(scope: Scope, stored: Collection[str] = frozenset()) -> Plan:
             setting = scope.setting(where, seed)
             goals: dict[tuple[str, str], Goal] = {}
             for experiment in experiments:
-                for goal in experiment.goals(setting):
+                for goal in scope.goals_of(experiment, setting):
                     if scope.has(goal):
                         goals[goal.condition, goal.job.address] = goal
                     else:
