@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cluster.writing import Write
@@ -20,7 +21,7 @@ GIB = 1024**3
     [
         ("address", "127.0.0.1:6379"),
         ("store", "s3://bucket"),
-        ("scratch", "there"),
+        ("scratch", Path("there")),
         ("job_cpus", 1),
         ("job_gpus", 0.5),
         ("job_memory", 4.0),
@@ -55,10 +56,11 @@ def test_resources_that_no_job_can_have_are_refused(name, value):
         EngineArguments("ray", **{name: value}).make()
 
 
-def test_the_local_engine_loads_nothing_of_a_cluster(narrow, tmp_path):
+def test_the_local_engine_loads_nothing_of_a_cluster(tmp_path):
     """It runs jobs in an environment without Ray and fsspec."""
     program = """
 import sys
+from pathlib import Path
 sys.modules["ray"] = sys.modules["fsspec"] = None  # importing them is an error
 from pathlib import Path
 from cochef.cli.engine import EngineArguments

@@ -40,4 +40,4 @@ def test_the_job_for_kuberay_has_a_token_and_a_command_that_cochef_takes(cochef,
     words[words.index("--out") + 1] = tmp_path
     code, printed = cochef(*words[1:], "--plan")
     assert code == 0, printed
-    assert "shard-agents-hsp-distant_tomato-00" in printed
+    assert "shard-population-biased-distant_tomato-00" in printed
