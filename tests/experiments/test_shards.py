@@ -46,15 +46,20 @@ def test_a_joined_population_has_the_files_of_a_whole_one(made):
     assert len([path for path in joined if path.parts[0] == "checkpoints"]) == 1
 
 
-def test_members_of_shards_learn_what_they_learn_in_the_whole(made):
-    """They differ in the rounding of sums alone, which the first iteration hardly shows."""
-    first_whole, first_split = (
-        np.array(read_metrics(made[name])[0]["task_return"]) for name in ("whole", "split")
-    )
-    assert np.array_equal(first_whole, first_split)
-    for name in ("approx_kl", "actor_grad_norm"):
-        updates = [read_metrics(made[which])[0]["update"][name] for which in ("whole", "split")]
-        assert updates[0] == pytest.approx(updates[1], rel=0.02)
+def assert_same_training(directory, other):
+    """Two runs ended with the same networks, optimiser states, kitchens and metrics."""
+    files, metrics = outcome(directory)
+    other_files, other_metrics = outcome(other)
+    assert files.keys() == other_files.keys()
+    for name, (_, tensors) in files.items():
+        assert tensors == other_files[name][1], name
+    assert metrics == other_metrics
+
+
+def test_members_of_shards_have_the_bits_that_they_have_in_the_whole(made):
+    """After all iterations, in agents, snapshots and the last checkpoint."""
+    assert len(read_metrics(made["whole"])) > 10
+    assert_same_training(made["whole"], made["split"])
 
 
 def test_joined_files_are_the_shards_put_together(made):

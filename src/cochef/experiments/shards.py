@@ -1,9 +1,9 @@
 """Shards: some members of a population as a job of their own, so that machines share the work.
 
 Only populations whose members are independent are split. Random numbers follow from the seed, the
-number of the member and the iteration, so a member draws in its shard what it draws in the whole.
-Sums are rounded in another order, though, in a program for another number of members. So a split
-population has an address of its own, and is the same to the last bit wherever its shards ran.
+number of the member and the iteration, and a CPU computes one member after the other, so a member
+of a shard has the bits that it has in the whole. An accelerator computes all at once, and rounds
+sums in another order. So a split population has an address of its own.
 """
 
 import itertools
