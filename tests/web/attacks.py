@@ -83,7 +83,7 @@ async def requests(reader, writer, port, cookie):
             return
 
 
-async def _websocket(reader, writer, port, cookie):
+async def _websocket(reader, writer, port, cookie, greets=True):
     lines = [
         "GET /ws HTTP/1.1",
         f"Host: 127.0.0.1:{port}",
@@ -99,7 +99,8 @@ async def _websocket(reader, writer, port, cookie):
     if b" 101 " not in answer:
         await asyncio.sleep(0.1)
         raise OSError("refused")
-    writer.write(_frame(0x1, json.dumps({"type": "hello", "take_over": True}).encode()))
+    if greets:
+        writer.write(_frame(0x1, json.dumps({"type": "hello", "take_over": True}).encode()))
 
 
 def _frame(opcode, payload):
@@ -162,14 +163,29 @@ async def short_games(reader, writer, port, cookie):
     await _say_without_end(reader, writer, [{"type": "start"}, {"type": "stop"}])
 
 
+async def many_sockets(reader, writer, port, cookie):
+    """As many websockets as one person can open, and on each as many messages as a page may send.
+
+    Some never say hello.
+    """
+    greets = next(_SOCKETS) % 2 == 0
+    await _websocket(reader, writer, port, cookie, greets=greets)
+    messages = [{"type": "seen", "t": 1}] * 9
+    await _say_without_end(reader, writer, [*messages, {"type": "hello"}] if greets else messages)
+
+
+_SOCKETS = itertools.count()
+
+
 async def _say_without_end(reader, writer, messages):
-    """Say these messages again and again, 90 a second, and read all answers."""
+    """Say these messages again and again, 100 a second, and read all answers."""
     reading = asyncio.create_task(_swallow(reader))
+    frames = itertools.cycle([_frame(0x1, json.dumps(message).encode()) for message in messages])
     try:
-        for message in itertools.cycle(messages):
-            writer.write(_frame(0x1, json.dumps(message).encode()))
+        while not reading.done():
+            writer.write(b"".join(itertools.islice(frames, 10)))
             await writer.drain()
-            await asyncio.sleep(1 / 90)
+            await asyncio.sleep(0.1)
     finally:
         reading.cancel()
 
@@ -210,8 +226,10 @@ ATTACKS = {
         empty_fragments,
         hellos,
         short_games,
+        many_sockets,
     )
 }
+ATTACKERS = {many_sockets.__name__: 100}  # connections at a time; otherwise 4
 
 
 async def main(name, port, cookie):
@@ -219,10 +237,8 @@ async def main(name, port, cookie):
     if name == half_open.__name__:
         await half_open(port, until)
         return
-    attackers = 4
-    await asyncio.gather(
-        *(_again_and_again(ATTACKS[name], port, cookie, until) for _ in range(attackers))
-    )
+    attackers = range(ATTACKERS.get(name, 4))
+    await asyncio.gather(*(_again_and_again(ATTACKS[name], port, cookie, until) for _ in attackers))
 
 
 if __name__ == "__main__":

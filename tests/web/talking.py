@@ -16,9 +16,9 @@ AGAIN = 60  # ticks without what a key should have done, until it is pressed aga
 class Talker:
     """One page's websocket."""
 
-    def __init__(self, url, cookie, origin=None):
+    def __init__(self, url, cookie, origin=None, path="/ws", **options):
         headers = {"Cookie": f"cochef={cookie}"} if cookie else {}
-        address = url.replace("http", "ws", 1) + "/ws"
+        address = url.replace("http", "ws", 1) + path
         self._open = contextlib.ExitStack()
         self.socket = self._open.enter_context(
             connect(
@@ -27,6 +27,7 @@ class Talker:
                 additional_headers=headers,
                 max_size=None,
                 open_timeout=PATIENCE,
+                **options,
             )
         )
 

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cochef.web import rehearse
-from tests.web.attacks import ATTACKS, half_open, hellos, short_games
+from tests.web.attacks import ATTACKS, half_open, hellos, many_sockets, short_games
 from tests.web.serving import free_port, get
 from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
@@ -25,7 +25,8 @@ TICKS = 20  # before the attack and during it, that are measured
 MANY_TICKS = 45
 FILES = 300  # that the server may open
 NAMES = (*ATTACKS, half_open.__name__)
-LONG = (hellos.__name__, short_games.__name__)  # tried only in the long proof
+# Tried only in the long proof.
+LONG = (hellos.__name__, short_games.__name__, many_sockets.__name__)
 NUMBERS = {
     "ticks_per_second": RATE,
     "tutorial_ticks": 10_000,

@@ -76,7 +76,7 @@ def test_a_page_that_takes_nothing_is_cut_off_before_it_fills_the_memory():
 
     @app.websocket("/much")
     async def much(websocket: WebSocket) -> None:
-        await converse(websocket, 10.0, tell_much)
+        await converse(websocket, [], tell_much)
 
     heard = []
     with serving(app) as url, pytest.raises(ConnectionClosed) as end:

@@ -73,9 +73,18 @@ def test_without_questions_their_stage_is_left_out():
     ("values", "complaint"),
     [
         ({"age": 33}, "the questions are: age, experience, gender"),
-        ({"age": 17, "gender": None, "experience": None}, "age is 17; allowed: 18 to 120"),
-        ({"age": True, "gender": None, "experience": None}, "age is True; allowed: 18 to 120"),
-        ({"age": "33", "gender": None, "experience": None}, "age is '33'; allowed: 18 to 120"),
+        (
+            {"age": 17, "gender": None, "experience": None},
+            "age is 17; it takes a whole number from 18 to 120",
+        ),
+        (
+            {"age": True, "gender": None, "experience": None},
+            "age is True; it takes a whole number from 18 to 120",
+        ),
+        (
+            {"age": "33", "gender": None, "experience": None},
+            "age is '33'; it takes a whole number from 18 to 120",
+        ),
         ({"age": None, "gender": "x", "experience": None}, "gender is 'x'; allowed: woman, man"),
         ({"age": None, "gender": None, "experience": 3}, "experience is 3; allowed: never"),
         ({"age": None, "gender": None, "experience": None, "name": "Ann"}, "answers to"),
@@ -101,7 +110,7 @@ def test_every_partner_is_tried_before_one_goes_on():
     assert progress.tried == (0, 0, 2, 0)
     with pytest.raises(InputError, match=r"\[0, 0, 2, 0\]; at least 1 with each"):
         advance(STUDY, progress, WarmupDone())
-    with pytest.raises(InputError, match="partner 4; allowed: 0 to 3"):
+    with pytest.raises(InputError, match="partner is 4; it takes a whole number from 0 to 3"):
         advance(STUDY, progress, WarmupPlayed(4))
 
 

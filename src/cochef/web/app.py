@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 
 from cochef.kitchen.layout import Layout
 from cochef.web import art
-from cochef.web.connection import Connection
+from cochef.web.connection import HELLO_SECONDS, Allowance, Connection
 from cochef.web.loop import GameLoop
 from cochef.web.middleware import RequestLimits, SafeHeaders, from_own_page
 
@@ -128,21 +128,32 @@ def set_cookie(
 
 
 async def converse(
-    socket: WebSocket, rate: float, visit: Callable[[Connection], Coroutine[Any, Any, None]] | None
+    socket: WebSocket,
+    allowances: Sequence[Allowance],
+    visit: Callable[[Connection], Coroutine[Any, Any, None]] | None,
 ) -> None:
     """Talk with a page over its websocket until it goes.
 
-    Pages of other sites, and browsers that nobody knows (no `visit`), are refused.
+    Pages of other sites, and browsers that nobody knows (no `visit`), are refused, and so is one
+    page too many. A page that does not say hello has to go.
     """
     if visit is None or not from_own_page(socket.headers):
         await socket.close()
         return
     await socket.accept()
-    connection = Connection(socket, rate)
+    connection = Connection(socket, allowances)
     pump = asyncio.create_task(connection.pump())
+    event_loop = asyncio.get_running_loop()
+    timer = event_loop.call_later(HELLO_SECONDS, connection.close_unless_greeted)
     try:
-        await visit(connection)
+        if all(allowance.enter(connection) for allowance in allowances):
+            await visit(connection)
+        else:
+            connection.turn_away()
     finally:
+        timer.cancel()
+        for allowance in allowances:
+            allowance.leave(connection)
         connection.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(pump, _LAST_WORDS)

@@ -27,6 +27,7 @@ POLICY_VIOLATION = 1008
 _PIECE = 2048
 _CONTROL_RATE = 2.0  # pings and pongs a second that a page may send; a browser sends one in 20 s
 _CONTROL_BURST = 20.0
+_CLOSE_SECONDS = 2.0  # in which a page has to answer that its websocket is closed
 
 _LOG = logging.getLogger(__name__)
 
@@ -179,6 +180,7 @@ class LimitedWebSocket(WebSocketsSansIOProtocol, _Pieces):
         self._bytes = TokenBucket(limits.frame_bytes, limits.frame_bytes_burst)
         self._frames = TokenBucket(limits.frames, 2 * limits.frames)
         self._control = TokenBucket(_CONTROL_RATE, _CONTROL_BURST)
+        self.close_timeout = _CLOSE_SECONDS
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection, which the door has counted before it became a websocket."""

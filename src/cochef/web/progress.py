@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cochef.errors import InputError, shown
-from cochef.validation import one_of
+from cochef.validation import one_of, whole_number
 from cochef.web.study import Question, Study
 
 MAX_ANSWER = 200  # characters
@@ -151,8 +151,7 @@ def _check(study: Study, progress: ParticipantProgress, event: StudyEvent) -> No
         case Answers(values):
             _check_answers(study, values)
         case WarmupPlayed(partner):
-            if not 0 <= partner < len(study.agents):
-                raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(study.agents) - 1}")
+            whole_number(partner, "partner", 0, len(study.agents) - 1)
         case WarmupDone():
             least = study.numbers.warmup_games_least
             if min(progress.tried) < least:
@@ -186,10 +185,7 @@ def _check_answer(question: Question, value: str | int | None) -> None:
         case "choice":
             one_of(value, question.id, question.options)
         case "number":
-            if type(value) is not int or not question.least <= value <= question.most:
-                raise InputError(
-                    f"{question.id} is {shown(value)}; allowed: {question.least} to {question.most}"
-                )
+            whole_number(value, question.id, question.least, question.most)
         case "text":
             _check_text(value, question.id, MAX_ANSWER)
 

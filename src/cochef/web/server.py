@@ -19,6 +19,7 @@ from cochef.kitchen.layout import Layout
 from cochef.web import layout_names, logs, tickets
 from cochef.web.admin import add_admin
 from cochef.web.app import COOKIE, converse, new_app, notice, page, set_cookie
+from cochef.web.connection import Allowance
 from cochef.web.door import Door, DoorConfig, DoorLimits
 from cochef.web.lobby import Lobby
 from cochef.web.loop import GameLoop, Rooms
@@ -28,7 +29,7 @@ from cochef.web.records import Participant, ParticipantIdentity
 from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
 from cochef.web.study import Study, own_code_of
 from cochef.web.study_service import StudyService
-from cochef.web.throttle import Throttle, network_of
+from cochef.web.throttle import Remembered, Throttle, network_of
 from cochef.web.visitor import STALL_SECONDS
 from cochef.web.wire import MAX_FRAME
 
@@ -42,6 +43,10 @@ CAPACITY = 64
 LOCAL = ("localhost", "127.0.0.1")
 
 _MESSAGES = 60.0  # a second that a page may send, and some more for each tick
+_PAGES = 3  # that a person may have open: tabs, and those whose network has gone
+# Free play knows nobody, so an address has limits too: those of a class that plays.
+_ADDRESS_PAGES = 64
+_ADDRESS_MESSAGES = 1_500.0  # a second
 _MOST_ROOMS = 8  # of free play; opening one again takes a second or two
 _VISITS = 0.5  # a second that a participant may connect
 _VISITS_BURST = 20.0
@@ -76,6 +81,8 @@ def play_app(
     lobby = Lobby(loop, layouts, files, stall_seconds)
     app = new_app("CoChef", loop, layouts, hosts=hosts)
     app.state.door_limits = _door_limits(2 * _MESSAGES, capacity)
+    of_visitor = Remembered(lambda: Allowance(2 * _MESSAGES, _PAGES))
+    of_address = Remembered(lambda: Allowance(_ADDRESS_MESSAGES, _ADDRESS_PAGES))
 
     @app.get("/")
     def front(request: Request) -> Response:
@@ -91,7 +98,8 @@ def play_app(
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
         token = websocket.cookies.get(COOKIE)
-        await converse(websocket, 2 * _MESSAGES, partial(lobby.visit, token) if token else None)
+        allowances = [of_visitor[token], of_address[network_of(client_of(websocket.scope))]]
+        await converse(websocket, allowances, partial(lobby.visit, token) if token else None)
 
     return app
 
@@ -190,6 +198,7 @@ def _add_participation(app: FastAPI, service: StudyService) -> None:
     store = service.store
     visits = Throttle(_VISITS, _VISITS_BURST)
     study = store.study
+    allowances = Remembered(lambda: Allowance(_study_rate(study), _PAGES))
 
     @app.get("/study", responses={401: {}})
     def participate(request: Request) -> Response:
@@ -203,7 +212,7 @@ def _add_participation(app: FastAPI, service: StudyService) -> None:
         visit = None
         if number is not None and visits.take(number):
             visit = partial(service.visit, number)
-        await converse(websocket, _study_rate(store.study), visit)
+        await converse(websocket, [allowances[number]], visit)
 
 
 def serve_play(

@@ -4,11 +4,35 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
-MOST_KEYS = 10_000  # of a throttle; of more, the one that was used longest ago is forgotten
+MOST_KEYS = 10_000  # that are remembered; of more, the one that was used longest ago is forgotten
 _NETWORK_BITS = 64  # of an IPv6 address: one customer usually has them all
 
 Clock = Callable[[], float]
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """One object for each key, made when the key is first used."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        """No key has been seen yet."""
+        self._make = make
+        self._found: OrderedDict[Hashable, T] = OrderedDict()
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether a key is remembered."""
+        return key in self._found
+
+    def __getitem__(self, key: Hashable) -> T:
+        """The object of a key."""
+        if key not in self._found:
+            if len(self._found) >= MOST_KEYS:
+                self._found.popitem(last=False)
+            self._found[key] = self._make()
+        self._found.move_to_end(key)
+        return self._found[key]
 
 
 class TokenBucket:
@@ -43,26 +67,15 @@ class Throttle:
 
     def __init__(self, rate: float, burst: float, clock: Clock = time.monotonic) -> None:
         """No key has been seen yet."""
-        self._rate = rate
-        self._burst = burst
-        self._clock = clock
-        self._buckets: OrderedDict[Hashable, TokenBucket] = OrderedDict()
+        self._buckets = Remembered(lambda: TokenBucket(rate, burst, clock))
 
     def take(self, key: Hashable) -> bool:
         """Count one more of a key; False where there were too many of late."""
-        return self._bucket(key).take()
+        return self._buckets[key].take()
 
     def is_empty(self, key: Hashable) -> bool:
         """Whether there were too many of a key of late; counts nothing."""
         return key in self._buckets and self._buckets[key].left < 1
-
-    def _bucket(self, key: Hashable) -> TokenBucket:
-        if key not in self._buckets:
-            if len(self._buckets) >= MOST_KEYS:
-                self._buckets.popitem(last=False)
-            self._buckets[key] = TokenBucket(self._rate, self._burst, self._clock)
-        self._buckets.move_to_end(key)
-        return self._buckets[key]
 
 
 def network_of(host: str | None) -> str:

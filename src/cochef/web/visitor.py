@@ -34,7 +34,9 @@ class Visitor:
                 page.send({"type": "elsewhere"})
                 return False
             self.page.send({"type": "elsewhere"})
+            self.page.in_use = False
         self.page = page
+        page.in_use = True
         return True
 
     def leave(self, page: Connection) -> bool:

@@ -24,7 +24,7 @@ function keep() {
   try {
     localStorage.setItem(KEY, JSON.stringify(wanted));
   } catch {
-    // Then the next visit begins with the first kitchen.
+    // Then the next visit begins with the first layout.
   }
 }
 
@@ -125,7 +125,7 @@ async function handle(message) {
   else if (message.type === "choose") choose(message);
   else if (message.type === "wait") banner("Preparing the kitchen …");
   else if (message.type === "error") banner(message.message);
-  else if (message.type === "full") show(element("section", { class: "card" }, element("h1", {}, "Full"), paragraphs(message.text)));
+  else if (message.type === "full") show(element("section", { class: "card" }, element("h1", {}, message.heading ?? "Full"), paragraphs(message.text)));
   else if (message.type === "elsewhere") elsewhere();
   else if (view && view.hear) view.hear(message);
 }

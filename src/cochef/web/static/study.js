@@ -162,7 +162,7 @@ async function handle(message) {
     result = { ...message, phase };
   } else if (message.type === "wait") banner("Preparing the kitchen …");
   else if (message.type === "error") banner(message.message);
-  else if (message.type === "full") say("Please come back later", message.text);
+  else if (message.type === "full") say(message.heading ?? "Please come back later", message.text);
   else if (message.type === "withdrawn") {
     forgetDrafts();
     say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.");
