@@ -1,0 +1,77 @@
+"""`cochef run`, `cochef status` and `cochef pool list`, on a tiny run from its beginning."""
+
+import contextlib
+import csv
+import io
+import json
+import re
+
+import pytest
+from tests.learning.test_writers import records
+
+from cochef.cli.pools import ListPools
+from cochef.cli.run import RunMethods, Status
+from cochef.experiments.presets import Overrides
+from cochef.learning.writers import read_metrics, scalars
+
+STEPS = 960  # whole iterations of both stages
+EPISODES = 3
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    # A name longer than any terminal is wide.
+    return tmp_path_factory.mktemp("run") / ("a_long_name_" * 12)
+
+
+@pytest.fixture(scope="module")
+def said(narrow, out):
+    """The lines on standard error of a small run of a method with a pool."""
+    overrides = Overrides(steps=STEPS, episodes=EPISODES)
+    command = RunMethods(narrow, ("fcp",), "smoke", overrides=overrides, out=out, tensorboard=True)
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        assert command.run() == 0
+    return printed.getvalue().splitlines()
+
+
+def test_the_plan_is_told_before_anything_is_done(said):
+    assert re.fullmatch(r"\d+ jobs; about .+ on \d+ cores \(`--plan` lists them\)", said[0])
+
+
+def test_a_run_takes_as_many_steps_and_episodes_as_it_is_told(said, out):
+    trainings = [path.parent for path in (out / "jobs").glob("*/metrics.jsonl")]
+    assert len(trainings) == 2  # the population, and the agents
+    for training in trainings:
+        assert read_metrics(training)[-1]["steps"] == STEPS
+    (evaluated,) = (out / "jobs").glob("*/episodes.csv")
+    with evaluated.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {int(row["episode"]) for row in rows} == set(range(EPISODES))
+
+
+def test_tensorboard_gets_what_the_metrics_say(said, out):
+    for metrics in (out / "jobs").glob("*/metrics.jsonl"):
+        wanted = {
+            (tag, line["steps"]): pytest.approx(value)
+            for line in read_metrics(metrics.parent)
+            for tag, value in scalars(line).items()
+        }
+        shown = records(metrics.parent / "tensorboard")
+        assert {(tag, step): value for tag, step, value in shown} == wanted
+
+
+def test_the_status_of_all_jobs_is_told_as_json(said, out, capsys):
+    assert Status(out, json=True).run() == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in found} == {path.name for path in (out / "jobs").iterdir()}
+    assert {row["state"] for row in found} == {"done"}
+
+
+def test_pools_are_listed_with_their_whole_names_also_as_json(said, out, capsys):
+    (pool,) = [path.parent for path in out.rglob("pool.json")]
+    assert ListPools(out).run() == 0
+    assert str(pool) in capsys.readouterr().out
+    assert ListPools(out, json=True).run() == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["pool"], row["layout"]) == (str(pool), "narrow")
+    assert row["policies"] > 0
