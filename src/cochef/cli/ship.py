@@ -1,6 +1,8 @@
 """`cochef ship`: put agents and pools of finished runs into the package."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from cochef.cli.arguments import LayoutName, MethodName, Seed, check_layout, check_seed
@@ -19,10 +21,10 @@ class Ship:
 
     layout: tuple[LayoutName, ...]
     """One or more."""
-    method: tuple[MethodName, ...] = ("hsp", "fcp", "mep", "trajdiv")
-    """Whose agents ship."""
-    pools: tuple[MethodName, ...] = ("hsp", "fcp", "mep")
-    """Whose pools ship, all of a layout or none."""
+    method: tuple[MethodName, ...] = ()
+    """Whose agents ship; those of all methods with a second stage if none is given."""
+    pools: tuple[MethodName, ...] = ()
+    """Whose pools ship, all of a layout or none; no pools if none is given."""
     preset: PresetName = "laptop"
     """The settings of the run."""
     seed: Seed = 0
@@ -37,30 +39,28 @@ class Ship:
         check_seed(self.seed)
         for name in self.layout:
             check_layout(name)
-        from cochef.experiments import shipping
+        from cochef import methods
+        from cochef.experiments.shipping import Shipment
         from cochef.kitchen import layouts
 
-        settings = (self.preset, self.seed, self.overrides, self.out, self.into)
+        shipment = Shipment(self.preset, self.seed, self.overrides, self.out, self.into)
+        chosen = self.method or [method.name for method in methods.every() if method.pool]
         written = 0
-        for name in self.layout:
-            layout = layouts.get(name)
-            for method in self.method:
-                try:
-                    path = shipping.ship(layout, method, *settings)
-                except InputError as error:
-                    print_line(f"left out: {error}")
-                    continue
-                print_line(f"written: {path}")
-                written += 1
-            if not self.pools:
-                continue
-            try:
-                path = shipping.ship_pools(layout, self.pools, *settings)
-            except InputError as error:
-                print_line(f"left out: {error}")
-                continue
-            print_line(f"written: {path}")
-            written += 1
+        for layout in map(layouts.get, self.layout):
+            for method in chosen:
+                written += _tried(partial(shipment.ship_agent, layout, method))
+            if self.pools:
+                written += _tried(partial(shipment.ship_pools, layout, self.pools))
         if not written:
             raise InputError(f"{self.out}: nothing of this is finished there")
         return 0
+
+
+def _tried(ship: Callable[[], Path]) -> bool:
+    """Ship, and say where it is, or why it is left out."""
+    try:
+        print_line(f"written: {ship()}")
+    except InputError as error:
+        print_line(f"left out: {error}")
+        return False
+    return True

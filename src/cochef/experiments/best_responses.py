@@ -32,7 +32,6 @@ from cochef.learning.config import TrainingConfig
 from cochef.learning.partner_sampling import AgentGroup, PartnerIdentity, PartnerPool
 from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer
-from cochef.learning.writers import read_metrics
 from cochef.methods.parts.second_stage import adaptive_agents
 from cochef.validation import whole_number
 
@@ -41,7 +40,7 @@ FILE = f"best_response{storage.SUFFIX}"
 RESULT = "bound.json"
 
 _TRAINING = "training"  # the folder of the run, which is deleted in the end
-_WINDOW = 10  # iterations at the end of training by which a seed is chosen
+WINDOW = 10  # iterations at the end of training by which a seed is chosen
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,7 @@ class TrainBestResponse:
         run_config = {**self.config, "population": KIND}
         trainer = self.trainer(context.inputs["parents"])
         runs.train(trainer, directory, run_config, context.writers, log=context.log)
-        last = read_metrics(directory)[-_WINDOW:]
-        returns = np.mean([line["task_return"] for line in last], axis=0)
+        returns = runs.mean_of_last(directory, "task_return", WINDOW)
         best = int(returns.argmax())
         card, tensors = storage.read(Path(f"{agent_path(directory, best)}{storage.SUFFIX}"))
         metadata = {

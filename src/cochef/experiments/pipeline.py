@@ -18,8 +18,6 @@ from cochef.validation import known, whole_number
 MOST = 1000  # the largest size of anything
 MOST_EPISODES = 100_000
 
-_MAY_BE_ZERO = ("mep",)  # names of sizes
-
 
 def report_job(
     layout: Layout,
@@ -112,9 +110,10 @@ def _check_overrides(overrides: Overrides, chosen: Sequence[Method]) -> None:
     if overrides.pool is not None:
         known(overrides.pool, "pool", sorted(variants))
     for name, size in overrides.sizes.items():
-        whole_number(size, name, 0 if name in _MAY_BE_ZERO else 1, MOST)
-        if not any(name in method.sizes("full") for method in chosen):
+        owners = [method for method in chosen if name in method.sizes("full")]
+        if not owners:
             raise InputError(f"{name} is {size}, which none of the methods has")
+        whole_number(size, name, min(method.least(name) for method in owners), MOST)
     for name, value in overrides.options.items():
         specs = [spec for method in chosen for spec in method.populations if name in spec.options]
         if not specs:

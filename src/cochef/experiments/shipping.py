@@ -1,7 +1,7 @@
 """What ships with the package: the best agent in training of each method and layout, and pools."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,85 +17,78 @@ from cochef.experiments.results import LAST
 from cochef.experiments.stages import agent_path
 from cochef.kitchen import layouts
 from cochef.kitchen.layout import Layout
-from cochef.learning.writers import read_metrics
+from cochef.learning import runs
 
 
-def ship(
-    layout: Layout,
-    method: str,
-    preset: str,
-    seed: int,
-    overrides: Overrides,
-    root: Path,
-    into: Path | None = None,
-) -> Path:
-    """Copy the agent with the best return in training into the package, or elsewhere; its path.
+@dataclass(frozen=True)
+class Shipment:
+    """Copies results of finished runs with some settings into the package, or elsewhere."""
 
-    The evaluation is copied along, but does not decide: else its figures would be too good.
-    """
-    if not layouts.ships(layout):
-        raise InputError(f"{layout.name} does not ship; its agents cannot either")
-    jobs = pipeline.method_jobs(layout, method, preset, seed, overrides)
-    store = JobStore(root)
-    agents = store.directory(jobs["agents"])
-    evaluation = _finished(store, jobs["evaluation"])
-    found, _ = records.read(evaluation)
-    candidates = len(np.unique(found["agent_seed"]))  # those that were evaluated, from the first
-    last = [line["task_return"] for line in read_metrics(agents)[-LAST:]]
-    returns = np.mean(last, axis=0)[:candidates]
-    best = int(returns.argmax())
-    own = found.where(found["agent_seed"] == best)
-    card, tensors = storage.read(Path(f"{agent_path(agents, best)}{storage.SUFFIX}"))
-    metadata = {
-        "method": method,
-        "preset": preset,
-        "seed": seed,
-        "overrides": _given(overrides),
-        "member": best,
-        "chosen_of": len(returns),
-        "return_in_training": round(float(returns[best]), 1),
-        "evaluation": {
-            partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()
-        },
-    }
-    path = shipped.path(method, layout.name, into)
-    storage.save(path, replace(card, metadata=metadata), tensors)
-    return path
+    preset: str
+    seed: int
+    overrides: Overrides
+    root: Path
+    into: Path | None = None
 
+    def ship_agent(self, layout: Layout, method: str) -> Path:
+        """Copy the agent with the best return in training; its path.
 
-def ship_pools(
-    layout: Layout,
-    chosen: Sequence[str],
-    preset: str,
-    seed: int,
-    overrides: Overrides,
-    root: Path,
-    into: Path | None = None,
-) -> Path:
-    """Put the pools of some methods into the package, or elsewhere; the path of their file."""
-    if not layouts.ships(layout):
-        raise InputError(f"{layout.name} does not ship; its pools cannot either")
-    store = JobStore(root)
-    pools = {}
-    for method in chosen:
-        jobs = pipeline.method_jobs(layout, method, preset, seed, overrides)
-        if "pool" not in jobs:
-            raise InputError(f"{method} has no pool; it has no second stage")
-        pools[method] = pool.read(_finished(store, jobs["pool"]), layout)
-    path = shipped_pools.path(layout.name, into)
-    made = {"preset": preset, "seed": seed, "overrides": _given(overrides)}
-    shipped_pools.pack(path, layout, pools, made)
-    return path
+        The evaluation is copied along, but does not decide: else its figures would be too good.
+        """
+        jobs = self._jobs(layout, method)
+        agents = JobStore(self.root).directory(jobs["agents"])
+        found, _ = records.read(self._finished(jobs["evaluation"]))
+        # Those that were evaluated, from the first.
+        candidates = len(np.unique(found["agent_seed"]))
+        returns = runs.mean_of_last(agents, "task_return", LAST)[:candidates]
+        best = int(returns.argmax())
+        own = found.where(found["agent_seed"] == best)
+        card, tensors = storage.read(Path(f"{agent_path(agents, best)}{storage.SUFFIX}"))
+        metadata = {
+            "method": method,
+            **self._made,
+            "member": best,
+            "chosen_of": len(returns),
+            "return_in_training": round(float(returns[best]), 1),
+            "evaluation": {
+                partner: round(float(rows["score"].mean()), 1) for _, partner, rows in own.pairs()
+            },
+        }
+        path = shipped.path(method, layout.name, self.into)
+        storage.save(path, replace(card, metadata=metadata), tensors)
+        return path
 
+    def ship_pools(self, layout: Layout, chosen: Sequence[str]) -> Path:
+        """Copy the pools of some methods; the path of their file."""
+        pools = {}
+        for method in chosen:
+            jobs = self._jobs(layout, method)
+            if "pool" not in jobs:
+                raise InputError(f"{method} has no pool; it has no second stage")
+            pools[method] = pool.read(self._finished(jobs["pool"]), layout)
+        path = shipped_pools.path(layout.name, self.into)
+        shipped_pools.pack(path, layout, pools, self._made)
+        return path
 
-def _finished(store: JobStore, job: Job) -> Path:
-    directory = store.directory(job)
-    if not store.is_done(job):
-        raise InputError(
-            f"{directory}: not finished; `cochef run` with the same options begins or resumes it"
-        )
-    return directory
+    @property
+    def _made(self) -> dict[str, Any]:
+        """How it was made, for the files that ship."""
+        overrides = {
+            name: value for name, value in asdict(self.overrides).items() if value is not None
+        }
+        return {"preset": self.preset, "seed": self.seed, "overrides": overrides}
 
+    def _jobs(self, layout: Layout, method: str) -> Mapping[str, Job]:
+        if not layouts.ships(layout):
+            raise InputError(f"{layout.name} does not ship; its agents and pools cannot either")
+        return pipeline.method_jobs(layout, method, self.preset, self.seed, self.overrides)
 
-def _given(overrides: Overrides) -> dict[str, Any]:
-    return {name: value for name, value in asdict(overrides).items() if value is not None}
+    def _finished(self, job: Job) -> Path:
+        store = JobStore(self.root)
+        directory = store.directory(job)
+        if not store.is_done(job):
+            raise InputError(
+                f"{directory}: not finished; "
+                "`cochef run` with the same options begins or resumes it"
+            )
+        return directory

@@ -39,6 +39,7 @@ from cochef.learning.writers import (
     Log,
     MetricsWriter,
     metrics_lines,
+    read_metrics,
 )
 
 CHECKPOINTS = "checkpoints"
@@ -309,6 +310,11 @@ def metrics_line(
     if found.partner_returns is not None:
         line["partner_returns"] = np.round(found.partner_returns.astype(float), _DIGITS).tolist()
     return line
+
+
+def mean_of_last(directory: Path, name: str, iterations: int) -> np.ndarray:
+    """What the metrics of a run say under a name, as the mean over its last iterations."""
+    return np.mean([line[name] for line in read_metrics(directory)[-iterations:]], axis=0)
 
 
 def read_config(directory: Path) -> dict[str, Any]:

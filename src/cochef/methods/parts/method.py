@@ -170,6 +170,11 @@ class Method:
         name = self.parents or self.population.name
         return next(spec for spec in self.populations if spec.name == name)
 
+    def least(self, size: str) -> int:
+        """The least value of a size: 0 if it says how many of a population join the pool."""
+        joins = any(size == spec.name for spec in self.populations)
+        return 0 if joins and any(size == one.name for one in self.pool_sizes) else 1
+
     def sizes(self, scale: Scale) -> dict[str, int | None]:
         """All sizes on a scale, by name."""
         every = (*(population.size for population in self.populations), *self.pool_sizes)
