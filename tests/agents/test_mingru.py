@@ -12,14 +12,8 @@ from cochef.agents import actor_critic, storage
 from cochef.agents.actor_critic import actor, observation_spec
 from cochef.agents.names import load
 from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
-from cochef.agents.networks import (
-    MinGru,
-    Network,
-    ObservationSpec,
-    ValueHead,
-    inherit,
-    linear_recurrence,
-)
+from cochef.agents.networks import Network, ObservationSpec, ValueHead, inherit
+from cochef.agents.recurrent import MinGru, linear_recurrence
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action

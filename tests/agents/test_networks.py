@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 
 from cochef.agents.actor_critic import ACTION_SCALE, actor, observation_spec, observe
+from cochef.agents.layers import orthogonal
 from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
-from cochef.agents.networks import (
-    MinGru,
-    Network,
-    ObservationSpec,
-    inherit,
-    orthogonal,
-)
+from cochef.agents.networks import Network, ObservationSpec, inherit
+from cochef.agents.recurrent import MinGru
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.observation import PLANES

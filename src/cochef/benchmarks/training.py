@@ -22,7 +22,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
-from cochef.agents.networks import Gru, Network, ValueHead
+from cochef.agents.networks import Network, ValueHead
+from cochef.agents.recurrent import Gru
 from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
 from cochef.benchmarks.peers.process import Peer, running

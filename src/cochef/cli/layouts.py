@@ -105,7 +105,7 @@ class ImportLayout:
 
 def _described(layout: "Layout") -> dict[str, object]:
     from cochef.kitchen import layouts
-    from cochef.kitchen.text import letters
+    from cochef.kitchen.layout import letters
 
     orders = [
         {"ingredients": letters(*order.contents), "value": order.value, "time": order.time}
@@ -122,7 +122,7 @@ def _described(layout: "Layout") -> dict[str, object]:
 
 
 def _panel(layout: "Layout", note: str) -> Panel:
-    from cochef.kitchen.text import letters
+    from cochef.kitchen.layout import letters
 
     picture = "\n".join("".join(map(_coloured, row)) for row in layout.rows_with_starts)
     orders = ", ".join(

@@ -104,11 +104,11 @@ def event_counts(
         return play_episodes(layout, pair, matchups, key)
 
     def by_role(leaf: Array) -> np.ndarray:
-        """Means over both seatings: [pairs, 2, ...] with the first of the pair first."""
+        """Means over both orders of seats: [pairs, 2, ...] with the first of the pair first."""
         shape = (len(pairs), SEATS, episodes, *leaf.shape[2:])
-        seatings = np.asarray(leaf).reshape(shape).mean(axis=2)
+        by_order = np.asarray(leaf).reshape(shape).mean(axis=2)
         # In the second seating the first of the pair sits in seat 1.
-        return (seatings[:, 0] + seatings[:, 1, ::-1]) / SEATS
+        return (by_order[:, 0] + by_order[:, 1, ::-1]) / SEATS
 
     totals = jax.tree.map(by_role, jax.vmap(play)(stacked, keys))
     return PairCounts(

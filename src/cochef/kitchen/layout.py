@@ -17,6 +17,11 @@ Contents = tuple[int, int]  # onions, tomatoes
 Position = tuple[int, int]  # x, y
 
 
+def letters(onions: SupportsInt, tomatoes: SupportsInt) -> str:
+    """The contents of a pot or soup as letters."""
+    return "o" * int(onions) + "t" * int(tomatoes)
+
+
 @dataclass(frozen=True)
 class Order:
     """A soup that pays: its contents, what its delivery is worth, and how long it cooks."""

@@ -15,7 +15,7 @@ from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import POT_CAPACITY, Cooking, Tile
-from cochef.kitchen.layout import UNLISTED_COOKING_TIME, Contents, Layout
+from cochef.kitchen.layout import UNLISTED_COOKING_TIME, Contents, Layout, letters
 from cochef.kitchen.layouts import LayoutError
 from cochef.kitchen.recipes import all_contents
 
@@ -71,7 +71,7 @@ def _converted(table: Mapping[str, Any], cooking: Cooking | None) -> dict[str, A
         raise InputError(f"num_items_for_soup is {shown(items)}; only {POT_CAPACITY} can be played")
     worth = dict(_listed(table, set("".join(rows)), cooking))
     orders = {
-        _letters(contents): {"value": worth.get(contents, 0), "time": _time(table, contents)}
+        letters(*contents): {"value": worth.get(contents, 0), "time": _time(table, contents)}
         for contents in _cookable(set("".join(rows)), cooking)
         # A soup that no order lists cooks 20 steps here: if it takes another time there, an order
         # of value 0 says so.
@@ -111,7 +111,7 @@ def _listed(
     for contents in orders or cookable:
         if contents not in cookable:
             raise InputError(
-                f"the order {_letters(contents)!r} cannot be cooked here: an ingredient is "
+                f"the order {letters(*contents)!r} cannot be cooked here: an ingredient is "
                 f"missing, or pots start only with {POT_CAPACITY} items (see --cooking)"
             )
         yield contents, _value(table, contents) * (times if contents in bonus else 1)
@@ -160,8 +160,3 @@ def _contents(order: object) -> Contents:
             '{"ingredients": [...]} with "onion" and "tomato"'
         )
     return ingredients.count("onion"), ingredients.count("tomato")
-
-
-def _letters(contents: Contents) -> str:
-    onions, tomatoes = contents
-    return "o" * onions + "t" * tomatoes

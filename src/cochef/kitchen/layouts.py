@@ -26,7 +26,7 @@ from cochef.errors import InputError, shown
 from cochef.files import read_limited
 from cochef.kitchen import shipped_layouts
 from cochef.kitchen.constants import POT_CAPACITY, Cooking, Tile
-from cochef.kitchen.layout import DEFAULT_HORIZON, Contents, Layout, Order, Position
+from cochef.kitchen.layout import DEFAULT_HORIZON, Contents, Layout, Order, Position, letters
 from cochef.kitchen.shipped_layouts import PAPER_LAYOUTS, names
 from cochef.validation import whole_number
 
@@ -107,15 +107,10 @@ def to_toml(layout: Layout) -> str:
         "[orders]",
     ]
     lines += [
-        f"{_letters(order.contents)} = {{ value = {order.value}, time = {order.time} }}"
+        f"{letters(*order.contents)} = {{ value = {order.value}, time = {order.time} }}"
         for order in layout.orders
     ]
     return "\n".join(lines) + "\n"
-
-
-def _letters(contents: Contents) -> str:
-    onions, tomatoes = contents
-    return "o" * onions + "t" * tomatoes
 
 
 def description(name: str) -> str:
@@ -241,28 +236,27 @@ def _orders(orders: object) -> Iterator[Order]:
             "no orders; add [orders] and a line such as ooo = { value = 20, time = 20 }"
         )
     seen: set[Contents] = set()
-    for letters, order in orders.items():
-        if not set(letters) <= {"o", "t"}:
+    for soup, order in orders.items():
+        if not set(soup) <= {"o", "t"}:
             raise LayoutError(
-                f"order {shown(letters)} has unknown ingredients; use o (onion) and t (tomato)"
+                f"order {shown(soup)} has unknown ingredients; use o (onion) and t (tomato)"
             )
-        if not 1 <= len(letters) <= POT_CAPACITY:
+        if not 1 <= len(soup) <= POT_CAPACITY:
             raise LayoutError(
-                f"order {shown(letters)} has {len(letters)} items; a soup has 1 to {POT_CAPACITY}"
+                f"order {shown(soup)} has {len(soup)} items; a soup has 1 to {POT_CAPACITY}"
             )
-        contents = (letters.count("o"), letters.count("t"))
+        contents = (soup.count("o"), soup.count("t"))
         if contents in seen:
-            raise LayoutError(f"order {letters!r} is listed twice; keep one of them")
+            raise LayoutError(f"order {soup!r} is listed twice; keep one of them")
         seen.add(contents)
         if not isinstance(order, Mapping) or set(order) != {"value", "time"}:
             raise LayoutError(
-                f"order {letters!r} needs a value and a time: "
-                f"{letters} = {{ value = 20, time = 20 }}"
+                f"order {soup!r} needs a value and a time: {soup} = {{ value = 20, time = 20 }}"
             )
         yield Order(
             contents=contents,
-            value=whole_number(order["value"], f"value of order {letters!r}", 0, MAX_VALUE),
-            time=whole_number(order["time"], f"time of order {letters!r}", 1, MAX_TIME),
+            value=whole_number(order["value"], f"value of order {soup!r}", 0, MAX_VALUE),
+            time=whole_number(order["time"], f"time of order {soup!r}", 1, MAX_TIME),
         )
 
 
@@ -312,7 +306,7 @@ def _check_cookable(layout: Layout) -> None:
     for order in layout.orders:
         if layout.cooking is Cooking.AUTOMATIC and sum(order.contents) < POT_CAPACITY:
             raise LayoutError(
-                f"order {_letters(order.contents)!r} can never be cooked, "
+                f"order {letters(*order.contents)!r} can never be cooked, "
                 "as pots start by themselves with their third item; "
                 'ask for three items or set cooking = "manual"'
             )

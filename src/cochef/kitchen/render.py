@@ -24,9 +24,9 @@ from cochef.files import claim_file, replaced_when_done, write_whole
 from cochef.kitchen import recipes, sprites
 from cochef.kitchen.canvas import font
 from cochef.kitchen.constants import SEATS, Action, Direction, Tile
-from cochef.kitchen.layout import Layout, Position
+from cochef.kitchen.layout import Layout, Position, letters
 from cochef.kitchen.state import State
-from cochef.kitchen.text import letters, to_json
+from cochef.kitchen.text import to_json
 from cochef.kitchen.trajectories import Trajectory
 
 TILE_SIZE = 64

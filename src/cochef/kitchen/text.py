@@ -20,7 +20,7 @@ from cochef.errors import InputError, shown
 from cochef.kitchen import recipes
 from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Item
 from cochef.kitchen.events import Event
-from cochef.kitchen.layout import Layout, Position
+from cochef.kitchen.layout import Layout, Position, letters
 from cochef.kitchen.state import Chef, Pot, State
 
 _FACINGS = "NSEW"
@@ -43,11 +43,6 @@ def item_name(item: SupportsInt) -> str | None:
         return _NAMES[Item(item)]
     tomatoes, onions = divmod(item - Item.SOUP, POT_CAPACITY + 1)
     return f"soup:{letters(onions, tomatoes)}"
-
-
-def letters(onions: SupportsInt, tomatoes: SupportsInt) -> str:
-    """The contents of a pot or soup as letters."""
-    return "o" * int(onions) + "t" * int(tomatoes)
 
 
 def event_names(events: np.ndarray) -> list[str]:

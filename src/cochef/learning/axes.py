@@ -16,11 +16,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, Shaped
 
 from cochef.kitchen.constants import SEATS
 
 Tree = Any  # of arrays
+AnyArray = Array | np.ndarray  # also of the host
 
 
 def to_stepping(tree: Tree) -> Tree:
@@ -133,7 +135,7 @@ def merge_learners(tree: Tree) -> Tree:
 def split_learners(tree: Tree, learners: int) -> Tree:
     """From the learners of all members to [members, learners, ...]."""
 
-    def split(leaf: Array) -> Array:
+    def split(leaf: AnyArray) -> AnyArray:
         return leaf.reshape(leaf.shape[0] // learners, learners, *leaf.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -193,11 +195,13 @@ def flatten_kitchens(
     return _merge_first_two(leaf)
 
 
-def split_kitchens(
-    leaf: Shaped[Array, "all_kitchens *rest"], members: int
-) -> Shaped[Array, "members kitchens *rest"]:
-    """From the kitchens of all members back to [members, kitchens]."""
-    return leaf.reshape(members, leaf.shape[0] // members, *leaf.shape[1:])
+def split_kitchens(tree: Tree, members: int) -> Tree:
+    """From the kitchens of all members back to [members, kitchens, ...]."""
+
+    def split(leaf: AnyArray) -> AnyArray:
+        return leaf.reshape(members, leaf.shape[0] // members, *leaf.shape[1:])
+
+    return jax.tree.map(split, tree)
 
 
 def _merge_first_two(leaf: Array) -> Array:

@@ -72,7 +72,7 @@ def summarise(layout: str, split: str, epoch: int, found: Predictions) -> Clonin
     weighed_right = (found.logits - np.log(often)).argmax(axis=1) == done
     acted = done != Action.STAY
     acting = np.where(np.arange(len(Action)) == Action.STAY, -np.inf, found.logits).argmax(axis=1)
-    normaliser = np.logaddexp.reduce(found.logits, axis=1)
+    log_total = np.logaddexp.reduce(found.logits, axis=1)
     most = int(often.argmax())
     total = _resampled(found, np.ones_like(right))
     correct = _resampled(found, right)
@@ -93,7 +93,7 @@ def summarise(layout: str, split: str, epoch: int, found: Predictions) -> Clonin
         weighed_accuracy=_estimate((weighed / total).mean(axis=1)),
         acting_accuracy=float((acting == done)[acted].mean()),
         acting_majority=float(np.delete(often, Action.STAY).max() / acted.mean()),
-        loss=float((normaliser - found.logits[np.arange(len(done)), done]).mean()),
+        loss=float((log_total - found.logits[np.arange(len(done)), done]).mean()),
         marginal_loss=float(-(often * np.log(often)).sum()),
         training_accuracy=float((found.logits_of_kept.argmax(axis=1) == done).mean()),
     )

@@ -17,7 +17,7 @@ from cochef.agents import actor_critic, storage
 from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError, shown
 from cochef.kitchen.layout import Layout
-from cochef.learning import checkpoints, runs
+from cochef.learning import axes, checkpoints, runs
 from cochef.learning.population import Origin
 from cochef.learning.ppo import LearnerState
 from cochef.learning.trainer import Trainer
@@ -87,16 +87,13 @@ class OriginFiles:
 
     def _actors(self, skeleton: Any, rows: Sequence[int]) -> Any:  # noqa: ANN401
         tensors = [self._read(path)[1] for path in self.agents]
-        names = tensors[0].keys()
-        stacked = {}
-        for name in names:
-            every = np.stack([one[name] for one in tensors])
-            by_member = every.reshape(self.members, self.learners, *every.shape[1:])
-            stacked[name] = by_member[list(rows)]
+        every = {name: np.stack([one[name] for one in tensors]) for name in tensors[0]}
+        by_member = axes.split_learners(every, self.learners)
+        stacked = {name: leaf[list(rows)] for name, leaf in by_member.items()}
         return storage.fill(skeleton, stacked, self.path)
 
     def _critics(self, skeleton: LearnerState, rows: Sequence[int], log: Log) -> tuple[Any, Any]:
-        """The critics and value normalisers of the run's last checkpoint, if they fit."""
+        """The critics and value normalizers of the run's last checkpoint, if they fit."""
         if not self.is_run:
             log(f"{self.path}: an agent file has no critic; that begins anew")
             return None, None

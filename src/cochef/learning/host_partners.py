@@ -13,6 +13,7 @@ from cochef.agents.hosting import HostCaller, HostSeat
 from cochef.agents.own_observations import observe_seats
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.stepping import EnvState
+from cochef.learning import axes
 from cochef.learning.collect import Players
 from cochef.learning.partner_sampling import PartnerPool
 
@@ -39,7 +40,7 @@ class HostPartners:
         assert players.pairing is not None
         members = players.clock.shape[0]
         partner = np.asarray(players.pairing.partner).ravel()
-        begins = np.asarray(players.clock).ravel() == 0
+        episode_start = np.asarray(players.clock).ravel() == 0
         seats = 1 - np.asarray(players.seat).ravel()
         carries = []
         for number, carry in enumerate(players.partner_carry):
@@ -47,10 +48,10 @@ class HostPartners:
             found = []
             for place, answer in enumerate(hosting.answers_in(carry)):
                 seat = self._seat((number, place), answer.caller)
-                seat.restart(here & begins)
+                seat.restart(here & episode_start)
                 seen = observe_seats(self._layout, answer.caller.observes, states, seats)
                 said = seat.ask(jax.device_get(seen), here)
-                found.append(said.reshape(members, -1, said.shape[-1]))
+                found.append(axes.split_kitchens(said, members))
             carries.append(hosting.with_answers(carry, found))
         return tuple(carries)
 

@@ -49,7 +49,7 @@ class ValueNormalizer:
     weight: Float[Array, "*batch"]
 
     def update(self, targets: Float[Array, "..."], decay: float) -> "ValueNormalizer":
-        """The normaliser after a batch of targets."""
+        """The normalizer after a batch of targets."""
 
         def blend(old: Array, new: Array | float) -> Array:
             return decay * old + (1 - decay) * new
@@ -78,5 +78,5 @@ class ValueNormalizer:
 
 
 def new_value_normalizer() -> ValueNormalizer:
-    """A normaliser that has seen no targets."""
+    """A normalizer that has seen no targets."""
     return ValueNormalizer(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))

@@ -76,7 +76,7 @@ def recurrent(actions: int) -> IppoNetwork:
     for features, size in _FILTERS:
         scale = jax.nn.initializers.orthogonal(np.sqrt(2))
         convolutions += [linen.Conv(features, (size, size), kernel_init=scale), linen.relu]
-    eyes = linen.Sequential(convolutions)
+    convolved = linen.Sequential(convolutions)
     embed = linen.Sequential([_dense(_RECURRENT, np.sqrt(2)), linen.relu, linen.LayerNorm()])
     cell = linen.GRUCell(_RECURRENT)
     actor = linen.Sequential([_dense(_RECURRENT, 2.0), linen.relu, _dense(actions, 0.01)])
@@ -84,12 +84,12 @@ def recurrent(actions: int) -> IppoNetwork:
 
     def init(key: Key[Array, ""], observations: Shaped[Array, "rows *observation"]) -> IppoParams:
         keys = jax.random.split(key, 5)
-        seen, eyes_params = eyes.init_with_output(keys[0], observations.astype(jnp.float32))
+        seen, filter_params = convolved.init_with_output(keys[0], observations.astype(jnp.float32))
         flat = seen.reshape(len(seen), -1)
         embedded, embed_params = embed.init_with_output(keys[1], flat)
         cell_params = cell.init(keys[2], initial_carry(len(embedded)), embedded)
         heads = (actor.init(keys[3], embedded), critic.init(keys[4], embedded))
-        return eyes_params, embed_params, cell_params, *heads
+        return filter_params, embed_params, cell_params, *heads
 
     def initial_carry(rows: int) -> Float[Array, "rows carry"]:
         return jnp.zeros((rows, _RECURRENT))
@@ -100,8 +100,8 @@ def recurrent(actions: int) -> IppoNetwork:
         observations: Shaped[Array, "T rows *observation"],
         episode_start: Bool[Array, "T rows"],
     ) -> tuple[IppoCarry, Array, Array]:
-        eyes_params, embed_params, cell_params, actor_params, critic_params = params
-        seen = eyes.apply(eyes_params, observations.astype(jnp.float32))
+        filter_params, embed_params, cell_params, actor_params, critic_params = params
+        seen = convolved.apply(filter_params, observations.astype(jnp.float32))
         flat = seen.reshape(*observations.shape[:2], -1)
         embedded = embed.apply(embed_params, flat)
 
