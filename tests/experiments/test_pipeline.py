@@ -16,7 +16,7 @@ from cochef.experiments import pipeline
 from cochef.experiments.jobs import BEGUN, DONE, JobStore, in_order
 from cochef.experiments.pools import Filter, read_filter
 from cochef.experiments.presets import PRESETS, Overrides
-from cochef.experiments.shipping import ship
+from cochef.experiments.shipping import Shipment
 from cochef.kitchen import layouts
 from cochef.learning import runs
 from cochef.learning.writers import read_metrics
@@ -146,7 +146,7 @@ def test_the_preferences_of_biased_policies_are_found_in_a_layout_of_ones_own(
 def test_a_layout_with_longer_episodes_than_the_one_that_ships_does_not_ship(tmp_path):
     longer = replace(layouts.get("cramped_room"), horizon=500)
     with pytest.raises(InputError, match="cramped_room does not ship"):
-        ship(longer, "hsp", "smoke", 0, Overrides(), tmp_path)
+        Shipment("smoke", 0, Overrides(), tmp_path).ship_agent(longer, "hsp")
 
 
 def test_a_damaged_result_of_the_filter_is_named(tmp_path):
@@ -193,10 +193,11 @@ def test_agents_begin_only_as_policies_of_their_own_shape(finished, narrow, tmp_
 
 
 def test_only_evaluated_agents_of_layouts_that_ship_are_shipped(narrow, tmp_path):
+    shipment = Shipment("smoke", 0, Overrides(), tmp_path)
     with pytest.raises(InputError, match="narrow does not ship"):
-        ship(layouts.get(str(narrow)), "hsp", "smoke", 0, Overrides(), tmp_path)
+        shipment.ship_agent(layouts.get(str(narrow)), "hsp")
     with pytest.raises(InputError, match="not finished"):
-        ship(layouts.get("cramped_room"), "hsp", "smoke", 0, Overrides(), tmp_path)
+        shipment.ship_agent(layouts.get("cramped_room"), "hsp")
 
 
 def test_near_duplicates_are_counted():
