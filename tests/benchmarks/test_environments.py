@@ -1,7 +1,7 @@
 import pytest
 
 from cochef.benchmarks.environments import InterfaceComparison, InterfaceRates, compare
-from cochef.cli.bench import interfaces_table
+from cochef.cli.bench_tables import interfaces_table
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 

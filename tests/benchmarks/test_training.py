@@ -14,16 +14,15 @@ from rich.console import Console
 from cochef.agents.network_config import NetworkConfig, ObservationKind, RecurrentKind
 from cochef.agents.networks import Network, ObservationSpec
 from cochef.benchmarks.learning_time import TOGETHER, LearningTimes, learn
+from cochef.benchmarks.multiply_adds import multiply_adds, update_multiply_adds
 from cochef.benchmarks.peers.service import LearningTime
 from cochef.benchmarks.training import (
     IterationTiming,
     TrainingBenchmark,
     TrainingSpeed,
     measure,
-    multiply_adds,
-    update_multiply_adds,
 )
-from cochef.cli.bench import learning_table, profile_table, training_table
+from cochef.cli.bench_tables import learning_table, profile_table, training_table
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.learning import reward_config

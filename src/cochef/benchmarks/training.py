@@ -7,7 +7,6 @@ play with a pool of fresh policies: how skilled partners are makes no difference
 """
 
 import contextlib
-import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -15,17 +14,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Key
 
-from cochef.agents.networks import Network, ValueHead
-from cochef.agents.recurrent import Gru
 from cochef.benchmarks.kitchen import machine, median_ratio
 from cochef.benchmarks.learning_time import LearningTimes, measure_learning_times
+from cochef.benchmarks.multiply_adds import update_multiply_adds
 from cochef.benchmarks.peers.process import Peer, running
 from cochef.errors import InputError
 from cochef.kitchen.constants import Tile
@@ -41,7 +38,6 @@ from cochef.learning.partner_sampling import (
     Sampling,
 )
 from cochef.learning.population import RewardWeights, TrainState
-from cochef.learning.ppo import new_learner
 from cochef.learning.reward_config import RewardConfig
 from cochef.learning.trainer import Trainer
 from cochef.methods import hsp, sp
@@ -366,37 +362,6 @@ class _Rollouts:
 
     def __call__(self) -> None:
         jax.block_until_ready(self._program(*self._arguments))
-
-
-def update_multiply_adds(trainer: Trainer) -> int:
-    """Multiply-adds of the layers of all actors and critics in an iteration's update."""
-    config = trainer.config
-    environment = trainer.environment
-    learner = eqx.filter_eval_shape(
-        new_learner, config, environment.observation_spec, environment.actions, jax.random.key(0)
-    )
-    rows = trainer.members * trainer.algorithm.roles.trained * config.steps_per_iteration
-    return config.epochs * rows * (multiply_adds(learner.actor) + multiply_adds(learner.critic))
-
-
-def multiply_adds(network: Network | ValueHead) -> int:
-    """Multiply-adds of a network's layers to learn from one row.
-
-    A layer takes three products: forward, the gradient of its weights, and that of its input, which
-    the first layer on an observation does not need. Convolutions count as if nothing were cut off
-    at the edges.
-    """
-    if isinstance(network, ValueHead):
-        return 3 * sum(math.prod(one.weight.shape) for one in (network.layer, network.head))
-    cells = math.prod(network.spec.shape[:-1])
-    products = [cells * math.prod(one.kernel.shape) for one in network.convolutions]
-    linear = [*network.layers, network.head]
-    if isinstance(network.recurrent, Gru):
-        linear += [network.recurrent.from_input, network.recurrent.from_carry]
-    elif network.recurrent:
-        linear.append(network.recurrent.from_input)
-    products += [math.prod(layer.weight.shape) for layer in linear]
-    return 3 * sum(products) - products[0]
 
 
 class _MatrixProduct:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from cochef import methods
 from cochef.errors import InputError, shown
+from cochef.experiments.evaluations import EvaluateAgents
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import NO_OVERRIDES, PRESETS, Overrides, Preset
 from cochef.experiments.results import WriteReport
-from cochef.experiments.stages import BuildPool, EvaluateAgents, TrainAgents, TrainPopulation
+from cochef.experiments.stages import BuildPool, TrainAgents, TrainPopulation
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
 from cochef.learning.reward_config import RewardConfig
