@@ -175,10 +175,16 @@ def test_a_kitchen_that_was_not_recorded_is_an_error(recording):
         next(render.moments(recording, kitchen=KITCHENS))
 
 
+def episode(layout, recording, tile_size=32):
+    return render.render_moments(layout, render.moments(recording), tile_size)
+
+
 def test_an_episode_shows_the_actions_unless_given_other_labels(layout, recording):
-    plain = list(render.render_episode(layout, recording, tile_size=32))
-    labels = [("an onion", "a dish")] * STEPS
-    labelled = list(render.render_episode(layout, recording, tile_size=32, next_actions=labels))
+    plain = list(episode(layout, recording))
+    labels = ("an onion", "a dish")
+    seen = list(render.moments(recording))
+    others = [moment._replace(next_actions=labels) for moment in seen[:-1]]
+    labelled = list(render.render_moments(layout, [*others, seen[-1]], tile_size=32))
     assert [differ(*pair) for pair in zip(plain, labelled, strict=True)] == [True] * STEPS + [False]
 
 
@@ -192,10 +198,8 @@ def test_a_png_is_the_picture(tmp_path):
 def test_a_gif_has_a_frame_for_the_start_and_one_a_step_in_nearly_the_true_colours(
     tmp_path, layout, recording
 ):
-    frames, path = (
-        list(render.render_episode(layout, recording, tile_size=32)),
-        tmp_path / "made" / "episode.gif",
-    )
+    frames = list(episode(layout, recording))
+    path = tmp_path / "made" / "episode.gif"
     render.save_gif(iter(frames), path, steps_per_second=5)
     with Image.open(path) as gif:
         assert gif.info["duration"] == 200
@@ -210,9 +214,7 @@ def test_an_mp4_has_a_frame_for_the_start_and_one_a_step_also_with_odd_sides(
     tmp_path, layout, recording, tile_size
 ):
     path = tmp_path / "made" / "episode.mp4"
-    render.save_mp4(
-        render.render_episode(layout, recording, tile_size=tile_size), path, steps_per_second=4
-    )
+    render.save_mp4(episode(layout, recording, tile_size), path, steps_per_second=4)
     frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
     assert frames == STEPS + 1
     assert seconds == pytest.approx(frames / 4, abs=0.01)

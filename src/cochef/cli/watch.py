@@ -18,8 +18,6 @@ from cochef.errors import InputError
 from cochef.files import write_whole
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from cochef.kitchen.layout import Layout
     from cochef.kitchen.render import Moment
     from cochef.kitchen.trajectories import Trajectory
@@ -151,25 +149,16 @@ def write(
     path: Path, layout: "Layout", moments: Iterator["Moment"], speed: float, tile_size: int
 ) -> None:
     """Write the moments in the form that the file's ending asks for."""
-    from cochef.kitchen.render import render_state, save_gif, save_mp4, save_png
-
-    def picture(moment: "Moment") -> "Image":
-        return render_state(
-            layout,
-            moment.state,
-            score=moment.score,
-            next_actions=moment.next_actions,
-            tile_size=tile_size,
-        )
+    from cochef.kitchen.render import render_moments, save_gif, save_mp4, save_png
 
     match path.suffix.lower():
         case ".gif":
-            save_gif(map(picture, moments), path, steps_per_second=speed)
+            save_gif(render_moments(layout, moments, tile_size), path, steps_per_second=speed)
         case ".mp4":
-            save_mp4(map(picture, moments), path, steps_per_second=speed)
+            save_mp4(render_moments(layout, moments, tile_size), path, steps_per_second=speed)
         case _:
             *_, last = moments
-            save_png(picture(last), path)
+            save_png(next(render_moments(layout, [last], tile_size)), path)
 
 
 def show(

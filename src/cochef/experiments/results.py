@@ -244,14 +244,4 @@ def _film(layout: Layout, agent: Path, partner: str, path: Path) -> None:
     """Write the first steps of an episode as a GIF."""
     agents = (load(str(agent), layout), load(partner, layout))
     moments = list(render.moments(record(layout, agents, jax.random.key(0), 1)))[: FILM_STEPS + 1]
-    pictures = (
-        render.render_state(
-            layout,
-            moment.state,
-            score=moment.score,
-            next_actions=moment.next_actions,
-            tile_size=FILM_TILE,
-        )
-        for moment in moments
-    )
-    render.save_gif(pictures, path)
+    render.save_gif(render.render_moments(layout, moments, FILM_TILE), path)

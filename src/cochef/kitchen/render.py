@@ -98,20 +98,13 @@ def render_state(
     return picture
 
 
-def render_episode(
-    layout: Layout,
-    trajectory: Trajectory,
-    kitchen: int = 0,
-    tile_size: int = TILE_SIZE,
-    next_actions: Sequence[NextActions] | None = None,
+def render_moments(
+    layout: Layout, episode: Iterable[Moment], tile_size: int = TILE_SIZE
 ) -> Iterator[Image.Image]:
-    """Draw the start of an episode and every step; `next_actions` replace the actions' names."""
-    for step, moment in enumerate(moments(trajectory, kitchen)):
-        labels = moment.next_actions
-        if next_actions is not None and step < len(next_actions):
-            labels = next_actions[step]
+    """Draw moments of an episode, one after the other."""
+    for state, score, next_actions in episode:
         yield render_state(
-            layout, moment.state, score=moment.score, next_actions=labels, tile_size=tile_size
+            layout, state, score=score, next_actions=next_actions, tile_size=tile_size
         )
 
 
