@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from cochef import methods
 from cochef.errors import InputError
 from cochef.methods.parts.method import Method
 
+GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
 LISTED_WITHOUT_JAX = """
 import sys
 from cochef import methods
@@ -35,6 +37,11 @@ def test_a_method_has_the_name_of_its_module_and_describes_itself(name):
     assert method.summary.endswith(".")
     assert method.summary.count(". ") == 0
     assert len(method.summary) < 100
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_the_glossary_cites_a_method_as_the_registry_does(name):
+    assert f"({methods.get(name).citation})" in GLOSSARY.read_text("utf-8")
 
 
 @pytest.mark.parametrize("method", methods.every(), ids=methods.names())

@@ -36,7 +36,10 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
     from the seed given to `reset`.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012  (a plain attribute is what Gymnasium reads)
+        "render_modes": list(RENDER_MODES),
+        "render_fps": FRAMES_PER_SECOND,
+    }
 
     def __init__(  # noqa: PLR0913  (an environment's options are keywords)
         self,

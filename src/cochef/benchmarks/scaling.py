@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from cochef.benchmarks.kitchen import OBSERVATIONS, check_kitchens, machine, shards, simulator
 from cochef.benchmarks.loop import SimulatorRunner
 from cochef.errors import InputError
+from cochef.evaluation import plots
 from cochef.kitchen.layout import Layout
 
 KITCHENS = tuple(4**power for power in range(8))  # 1 to 16,384
 
 _REPEATS = 5
-_COLOURS = {"none": "#7a7a7a", "compact": "#0072b2", "26 planes": "#d55e00"}
-_ENDINGS = (".png", ".svg", ".pdf")
+_COLOURS = {"none": "#7a7a7a", "compact": plots.BLUE, "26 planes": plots.VERMILION}
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,10 @@ def _measure_point(
 
 def check_picture(path: Path) -> None:
     """Refuse a file that no picture can be drawn into."""
-    if path.suffix not in _ENDINGS:
+    if path.suffix not in plots.ENDINGS:
         raise InputError(
-            f"cannot draw into {str(path)!r}; it takes a file that ends in {', '.join(_ENDINGS)}"
+            f"cannot draw into {str(path)!r}; "
+            f"it takes a file that ends in {', '.join(plots.ENDINGS)}"
         )
 
 

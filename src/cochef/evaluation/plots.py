@@ -27,10 +27,12 @@ from cochef.learning.reward_config import ORDER
 ENDINGS = (".png", ".svg", ".pdf")
 _DATES = {".svg": "Date", ".pdf": "CreationDate"}  # when a figure was written
 
-_BLUE = "#0072b2"  # these two are told apart by colour-blind readers, too
+# Okabe and Ito's colours, which colour-blind readers tell apart, too.
+BLUE = "#0072b2"
+VERMILION = "#d55e00"
 _ORANGE = "#e69f00"
-_PLAYERS = (_BLUE, _ORANGE)
-_METHODS = (_BLUE, _ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+_PLAYERS = (BLUE, _ORANGE)
+_METHODS = (BLUE, _ORANGE, "#009e73", "#cc79a7", "#56b4e9", VERMILION)
 _POOL_MARKS = ("o", "s", "D", "P", "X", "v")
 _MARKS: dict[str, dict[str, Any]] = {
     "models": {"marker": "o", "s": 16, "alpha": 0.35, "zorder": 2, "edgecolors": "none"},
@@ -164,7 +166,7 @@ def learning_curves(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
     returns = np.array([line["task_return"] for line in lines])
     members = returns.shape[1]
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-    axes.plot(steps, returns, color=_BLUE, alpha=0.35, linewidth=0.7)
+    axes.plot(steps, returns, color=BLUE, alpha=0.35, linewidth=0.7)
     mean = returns.mean(axis=1)
     axes.plot(steps, mean, color="black", linewidth=2.2, label=f"mean of {members}")
     axes.set(
@@ -181,7 +183,7 @@ def scaling(workers: Sequence[int], hours: Sequence[float], least: float, title:
     ideal = [hours[0] * workers[0] / number for number in workers]
     axes.plot(workers, ideal, color="grey", linestyle=":", label="every worker always busy")
     axes.axhline(least, color="grey", linestyle="--", label=f"critical path: {least:,.1f} hours")
-    axes.plot(workers, hours, color=_BLUE, marker="o", label="simulated")
+    axes.plot(workers, hours, color=BLUE, marker="o", label="simulated")
     axes.set(title=title, xlabel="workers", ylabel="hours", xscale="log", yscale="log")
     axes.set_xticks(list(workers), labels=[str(number) for number in workers], minor=False)
     axes.grid(alpha=0.3)

@@ -48,8 +48,19 @@ _NETWORK = ("observation", "channels", "hidden", "recurrent", "recurrent_kind", 
 _LIKE = {"bound": "agents", "exploitability": "agents"}
 
 
+class _Paced:
+    """Something whose pace is known: sizes of rollouts, updates and networks."""
+
+    pace: Mapping[str, Any]
+
+    @property
+    def observation(self) -> str:
+        """What networks see, which decides most about their cost."""
+        return self.pace.get("observation", "")
+
+
 @dataclass(frozen=True)
-class JobWork:
+class JobWork(_Paced):
     """What a job does, as far as its time depends on it."""
 
     kind: str
@@ -60,11 +71,6 @@ class JobWork:
     """Sizes of rollouts, updates and networks; nothing if it trains nobody."""
     amount: float
     """Passes through a network where it trains, episodes where it evaluates, otherwise 1."""
-
-    @property
-    def observation(self) -> str:
-        """What networks see, which decides most about their cost."""
-        return self.pace.get("observation", "")
 
 
 def work_of(description: Mapping[str, Any]) -> JobWork:
@@ -105,7 +111,7 @@ def _episodes(config: Mapping[str, Any]) -> float:
 
 
 @dataclass(frozen=True)
-class JobRate:
+class JobRate(_Paced):
     """How fast jobs of one kind, population and pace were."""
 
     kind: str
@@ -116,11 +122,6 @@ class JobRate:
     jobs: int
     seconds: float
     """Of all these jobs."""
-
-    @property
-    def observation(self) -> str:
-        """What networks see."""
-        return self.pace.get("observation", "")
 
 
 @dataclass(frozen=True)
