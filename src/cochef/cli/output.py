@@ -91,7 +91,8 @@ def print_rows(
         print_json(list(rows))
         return
     headings = list(rows[0]) if rows else []
-    texts = [[_cell(row[name], (formats or {}).get(name, "")) for name in headings] for row in rows]
+    styled = {name: (formats or {}).get(name, "") for name in headings}
+    texts = [_cells(row, styled) for row in rows]
     kept = [name for name in whole if name in headings]
     if not _has_room(headings, kept, texts):
         kept = []
@@ -100,6 +101,11 @@ def print_rows(
     for number, cells in enumerate(texts):
         table.add_row(*map(Text, cells), style=styles[number] if styles else None)
     print_table(table)
+
+
+def _cells(row: Row, styles: Mapping[str, str]) -> list[str]:
+    """The cells of a row, by the styles of their columns."""
+    return [_cell(row[name], style) for name, style in styles.items()]
 
 
 def _cell(value: object, style: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import os
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from cochef.files import claim_directory
 from cochef.runtime import compute_in_calling_thread
 
 if TYPE_CHECKING:
+    from cochef.web.store import StudyStore
     from cochef.web.study import Study
 
 PASSWORD = "COCHEF_PASSWORD"
@@ -290,17 +292,10 @@ class AnalyseStudy:
         """Analyse and write."""
         _installed()
         from cochef.web import report
-        from cochef.web.caveats import caveats
-        from cochef.web.store import StudyStore
 
-        claim_directory(self.out)
-        store = StudyStore.existing(self.database)
         with Console(stderr=True).status("replaying and analysing"):
-            names = report.write(store, self.out)
-        for caveat in caveats(store):
-            print_line(caveat)
-        store.close()
-        print_line(f"{len(names)} files; read {self.out / 'report.html'}")
+            files = _write_files(report.write, self.database, self.out)
+        print_line(f"{files} files; read {self.out / 'report.html'}")
         return 0
 
 
@@ -319,17 +314,26 @@ class ExportStudy:
         """Export."""
         _installed()
         from cochef.web import export
-        from cochef.web.caveats import caveats
-        from cochef.web.store import StudyStore
 
-        claim_directory(self.out)
-        store = StudyStore.existing(self.database)
-        names = export.write(store, self.out)
-        for caveat in caveats(store):
-            print_line(caveat)
-        store.close()
-        print_line(f"{len(names)} files in {self.out}")
+        files = _write_files(export.write, self.database, self.out)
+        print_line(f"{files} files in {self.out}")
         return 0
+
+
+def _write_files(
+    write: "Callable[[StudyStore, Path], Sequence[str]]", database: str, out: Path
+) -> int:
+    """Write files about a study, print what to beware of, and count the files."""
+    from cochef.web.caveats import caveats
+    from cochef.web.store import StudyStore
+
+    claim_directory(out)
+    store = StudyStore.existing(database)
+    names = write(store, out)
+    for caveat in caveats(store):
+        print_line(caveat)
+    store.close()
+    return len(names)
 
 
 @dataclass

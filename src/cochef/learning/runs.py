@@ -146,15 +146,18 @@ def _joined_metrics(shards: Sequence[Path], config: TrainingConfig) -> list[dict
 def _joined_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     joined = {name: lines[0][name] for name in ("iteration", "steps")}
     for name in ("task_return", "objective_return", "events"):
-        joined[name] = [value for line in lines for value in line[name]]
-    by_learner = [line[BY_LEARNER] for line in lines]
-    joined["update"] = {
-        name: _mean([row for table in by_learner for row in table[name]]) for name in by_learner[0]
-    }
+        joined[name] = _all_members(lines, name)
+    update = [line[BY_LEARNER] for line in lines]
+    joined["update"] = {name: _mean(_all_members(update, name)) for name in update[0]}
     if "partner_returns" in lines[0]:
-        joined["partner_returns"] = [row for line in lines for row in line["partner_returns"]]
+        joined["partner_returns"] = _all_members(lines, "partner_returns")
     joined["seconds"] = round(sum(line["seconds"] for line in lines), 3)
     return joined
+
+
+def _all_members(tables: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """What all shards have under a name, shard by shard."""
+    return [row for table in tables for row in table[name]]
 
 
 def _mean(rows: Any) -> float:  # noqa: ANN401
