@@ -1,4 +1,4 @@
-"""`cochef run`, `cochef status` and `cochef pool list`, on a tiny run from its beginning."""
+"""`cochef run`, `status`, `pool list` and `preferences`, on tiny runs from their beginning."""
 
 import contextlib
 import csv
@@ -10,7 +10,10 @@ import pytest
 from tests.learning.test_writers import records
 
 from cochef.cli.pools import ListPools
+from cochef.cli.preferences import ShowPreferences
 from cochef.cli.run import RunMethods, Status
+from cochef.cli.train import Train
+from cochef.evaluation.preferences import NAMES
 from cochef.experiments.presets import Overrides
 from cochef.learning.writers import read_metrics, scalars
 
@@ -75,3 +78,31 @@ def test_pools_are_listed_with_their_whole_names_also_as_json(said, out, capsys)
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["pool"], row["layout"]) == (str(pool), "narrow")
     assert row["policies"] > 0
+
+
+@pytest.fixture(scope="module")
+def biased(narrow, tmp_path_factory):
+    out = tmp_path_factory.mktemp("biased") / "run"
+    assert Train("hsp", narrow, "smoke", steps=STEPS, out=out).run() == 0
+    return out
+
+
+def test_preferences_are_told_with_whole_names_and_as_json(biased, narrow, capsys):
+    assert ShowPreferences(biased, narrow, episodes=2).run() == 0
+    printed = capsys.readouterr().out
+    assert ShowPreferences(biased, narrow, episodes=2, json=True).run() == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["layout"], report["episodes"]) == ("narrow", 4)
+    assert report["preferences"]
+    for row in report["preferences"]:
+        assert row["event"] in printed
+        assert row["event"] in NAMES
+
+
+def test_a_population_is_trained_further_from_its_directory(biased, narrow, tmp_path):
+    out = tmp_path / "further"
+    command = Train("hsp", narrow, "smoke", steps=STEPS, origin=biased, out=out)
+    assert command.run() == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["from"]["path"] == str(biased)
+    assert read_metrics(out)[-1]["steps"] == STEPS
