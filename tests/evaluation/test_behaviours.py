@@ -134,6 +134,13 @@ def test_soups_from_the_middle_pot_are_counted_and_others_not():
     assert counted["soups_from_middle_pot"] == [0, 1]
 
 
+@pytest.mark.parametrize("layout", [TOMATOES, layouts.get("cramped_room")])
+def test_where_no_pot_is_in_the_middle_of_others_nothing_is_counted_from_it(layout):
+    assert len(layout.pot_cells) in (1, 2)
+    chefs = tuple((*layout.position(cell), "N", None) for cell in layout.start_cells)
+    assert "soups_from_middle_pot" not in count(layout, chefs, [(STAY, STAY)])
+
+
 def test_chefs_collide_when_they_want_the_same_floor_swap_places_or_walk_into_one_who_stands():
     def facing(x):
         return (x, 1, "N", None), (4, 1, "N", None)

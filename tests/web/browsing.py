@@ -1,8 +1,10 @@
 """Helpers of browser tests: hear a page's messages, and walk through a kitchen by keys."""
 
 import json
+import os
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +15,16 @@ KEYS = {"N": "ArrowUp", "S": "ArrowDown", "E": "ArrowRight", "W": "ArrowLeft", "
 BUTTONS = {"N": "north", "S": "south", "E": "east", "W": "west", "use": "interact"}
 STEPS = {"N": (0, -1), "S": (0, 1), "E": (1, 0), "W": (-1, 0)}
 
+PICTURES = os.environ.get("COCHEF_PICTURES")  # a folder for pictures of every stage, to look at
+
 expect.set_options(timeout=1000 * PATIENCE)
+
+
+def take_picture(page, name):
+    """Save what a page shows, where pictures are wanted."""
+    if PICTURES:
+        size = "x".join(str(side) for side in page.viewport_size.values())
+        page.screenshot(path=Path(PICTURES) / f"{name}-{size}.png")
 
 
 def wait_until(page, condition, what):

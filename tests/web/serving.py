@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-sync",
 ]
 LAPTOP = {"width": 1280, "height": 800}
+WIDE_LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 780}
 LANDSCAPE = {"width": 780, "height": 390}
 PATIENCE = 120.0  # seconds: a machine may be busy, and rooms have to be compiled

@@ -16,7 +16,7 @@ from tests.web.serving import LANDSCAPE, PHONE, serving
 
 @pytest.fixture(scope="module")
 def url():
-    offered = [layouts.get(name) for name in ("cramped_room", "coordination_ring")]
+    offered = [layouts.get(name) for name in ("cramped_room", "coordination_ring", "many_orders")]
     # A busy machine must not pause games.
     with serving(play_app(offered, [], capacity=4, stall_seconds=60.0)) as address:
         yield address
@@ -111,25 +111,27 @@ def test_a_second_tab_says_so_and_can_take_over(url, browser):  # noqa: F811
         page.wait_for_selector("text=Open in another tab")
 
 
+@pytest.mark.parametrize("kitchen", ["cramped_room", "many_orders"])
 @pytest.mark.parametrize("window", [PHONE, LANDSCAPE])
 def test_on_a_phone_buttons_are_on_the_screen_and_the_panel_beside_the_kitchen(
     url,
     browser,  # noqa: F811
     window,
+    kitchen,
 ):
     with listened(browser, window, has_touch=True, is_mobile=True) as (page, ear):
-        choose(page, url, speed="12")
+        choose(page, url, kitchen=kitchen, speed="12")
         panel = page.locator(".panel").bounding_box()
         assert not overlap(panel, page.locator("canvas.kitchen").bounding_box())
         page.tap("text=Start")
         ear.wait(lambda moment: moment["type"] == "tick")
-        kitchen = page.locator("canvas.kitchen").bounding_box()
-        assert kitchen["height"] > 150
+        canvas = page.locator("canvas.kitchen").bounding_box()
+        assert canvas["height"] > 150
         for name in ("north", "south", "east", "west", "interact"):
             box = page.locator(f"button.{name}").bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= window["width"]
             assert box["y"] >= 0 and box["y"] + box["height"] <= window["height"]
-            assert not overlap(box, kitchen)
+            assert not overlap(box, canvas)
 
 
 def overlap(one, other):

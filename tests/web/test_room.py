@@ -42,7 +42,14 @@ def play(room, slots, ticks, slowness=1, given=None):
             acts = (tick + 1) % slowness == 0
             commands.append(
                 SlotCommand(
-                    slot, joint, acts, slot % 3, seat, 100 + slot, CIRCUIT.horizon, begins=tick == 0
+                    slot,
+                    joint,
+                    acts,
+                    slot % 3,
+                    seat,
+                    100 + slot,
+                    CIRCUIT.horizon,
+                    episode_start=tick == 0,
                 )
             )
         for slot, one in zip(slots, room.play([commands]), strict=True):
@@ -90,7 +97,7 @@ def test_a_game_restored_from_its_actions_goes_on_as_if_nothing_had_happened(roo
     def commands(tick):
         joint = (person(tick, 1), AGENT)
         acts = (tick + 1) % 4 == 0
-        return [SlotCommand(1, joint, acts, 1, 1, 101, CIRCUIT.horizon, begins=False)]
+        return [SlotCommand(1, joint, acts, 1, 1, 101, CIRCUIT.horizon, episode_start=False)]
 
     later = [room.play([commands(tick)])[0] for tick in range(30, 60)]
     assert [one.actions for one in later] == [one.actions for one in whole[1][30:]]
@@ -110,7 +117,7 @@ def test_ticks_played_in_one_go_are_the_same_ticks(room):
             slot % 2,
             100 + slot,
             CIRCUIT.horizon,
-            begins=tick == 0,
+            episode_start=tick == 0,
         )
 
     ticks = [[command(slot, tick) for slot in slots if tick < lengths[slot]] for tick in range(32)]
@@ -179,7 +186,7 @@ def test_own_agents_are_asked_between_ticks_and_begin_anew_with_every_game():
 def test_several_ticks_at_once_ask_an_own_agent_in_each():
     room = own_room()
     ticks = [
-        [SlotCommand(1, (4, AGENT), True, 1, 1, 7, CIRCUIT.horizon, begins=tick == 0)]
+        [SlotCommand(1, (4, AGENT), True, 1, 1, 7, CIRCUIT.horizon, episode_start=tick == 0)]
         for tick in range(3)
     ]
     assert room.play(ticks)[0].actions == (4, 2)

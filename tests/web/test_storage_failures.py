@@ -3,7 +3,6 @@
 import contextlib
 import json
 import resource
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,29 +16,13 @@ from cochef.web import rehearse, replays
 from cochef.web.records import InterruptionReason
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
+from tests.web.locking import locked
 from tests.web.serving import PATIENCE, free_port, serving
 from tests.web.small_study import small_study
 from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
 
 STUDY = small_study(("coordination_ring",), ticks_per_second=20.0, tutorial_ticks=2_000)
-
-
-@contextlib.contextmanager
-def locked(url):
-    """Nobody else can write to the database."""
-    address = sql.make_url(url)
-    if address.get_backend_name() == "sqlite":
-        with contextlib.closing(sqlite3.connect(address.database, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            yield
-            other.execute("ROLLBACK")
-    else:
-        plain = address.set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(plain) as other:
-            other.execute("LOCK TABLE steps IN SHARE ROW EXCLUSIVE MODE")
-            yield
-            other.rollback()
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import json
 import re
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -19,9 +20,11 @@ from tests.web.browsing import (  # noqa: F401  (a fixture)
     browser,
     cook_a_soup,
     listened,
+    take_picture,
     wait_until,
 )
-from tests.web.serving import LANDSCAPE, PHONE, StallingProxy, serving
+from tests.web.locking import locked
+from tests.web.serving import LANDSCAPE, PATIENCE, PHONE, WIDE_LAPTOP, StallingProxy, serving
 from tests.web.small_study import at_the_games, begun, events_before_the_games, small_study
 
 PASSWORD = "correct horse"
@@ -35,6 +38,12 @@ HIDE = """
 Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
 document.dispatchEvent(new Event('visibilitychange'));
 Object.defineProperty(document, 'visibilityState', { value: 'visible', configurable: true });
+"""
+
+HIDDEN_SIDEWAYS = """
+[document.documentElement, ...document.querySelectorAll(".scroll")]
+    .filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.textContent)
 """
 
 
@@ -98,6 +107,7 @@ def answer_questions(page):
 
 def rank(page):
     page.wait_for_selector(".ranking")
+    take_picture(page, "ranking")
     tab_to(page, "#comment-0-0")
     page.keyboard.type("<b>bold</b> =1+1")
     tab_to(page, ".ranking li")
@@ -111,12 +121,15 @@ def rank(page):
 
 
 def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, browser):  # noqa: F811
-    with listened(browser) as (page, ear):
+    with listened(browser, WIDE_LAPTOP) as (page, ear):
         page.goto(f"{url}/?PROLIFIC_PID=someone")
         assert page.url.endswith("/study")
+        page.wait_for_selector("text=I agree")
+        take_picture(page, "consent")
         press(page, "I agree")
         answer_questions(page)
         page.wait_for_selector("h1:has-text('How it works')")
+        take_picture(page, "instructions")
         press(page, "Continue")
         press(page, "Try the kitchen")
         page.wait_for_selector(".panel button")
@@ -124,8 +137,10 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
         ear.wait(lambda moment: moment["type"] == "tick")
         walker = Walker(page, ear, 0)
         hear_and_see_what_to_do(page, walker)
+        take_picture(page, "tutorial")
         cook_a_soup(walker, onions=2)
         page.wait_for_selector("text=You have served a soup. Well done!")
+        take_picture(page, "warm-up")
         for partner in "ABCD":
             press(page, f"Play with partner {partner}")
             play(page, "Meet your partners")
@@ -133,16 +148,19 @@ def test_a_participant_goes_through_the_whole_study_by_keyboard(url, store, brow
         rank(page)
         for number in range(1, 9):
             page.wait_for_selector(f"h1:has-text('Game {number} of 8')")
+            take_picture(page, f"games-{number}")
             press(page, "Next game")
             if number == 3:
                 page.wait_for_selector(".panel button")
                 page.keyboard.press("Space")
+                take_picture(page, "game")
                 left = ear.wait(lambda moment: moment["type"] == "tick" and moment["t"] >= 5)
                 page.reload()
                 page.wait_for_selector("text=Your game waits for you")
                 assert ear.last("game")["t"] >= left["t"]
             play(page, f"Game {number + 1} of" if number < 8 else "Thank you")
         code = page.inner_text(".code")
+        take_picture(page, "thanks")
     (participant,) = store.participants()
     assert participant.progress.stage is StudyStage.THANKS and code == participant.completion_code
     games = list(store.games())
@@ -180,6 +198,8 @@ def hear_and_see_what_to_do(page, walker):
 def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, browser, window):  # noqa: F811
     with listened(browser, window, has_touch=True, is_mobile=True) as (page, ear):
         page.goto(f"{url}/?PROLIFIC_PID=mobile")
+        page.wait_for_selector("text=I agree")
+        take_picture(page, "phone-consent")
         page.tap("text=I agree")
         for question in ("age-decline", "gender-0", "experience-0"):
             page.tap(f"#{question}")
@@ -187,14 +207,19 @@ def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, brows
         page.wait_for_selector("h1:has-text('How it works')")
         page.tap("text=Continue")
         page.tap("text=Try the kitchen")
+        page.wait_for_selector(".panel button")
+        take_picture(page, "phone-start")
         page.tap(".panel button")
         ear.wait(lambda moment: moment["type"] == "tick")
+        take_picture(page, "phone-tutorial")
         cook_a_soup(TouchWalker(page, ear, 0))
         for partner in "ABCD":
             page.tap(f"text=Play with partner {partner}")
             page.tap(".panel button")
             page.wait_for_selector("h1:has-text('Meet your partners')")
         page.tap("text=I have seen enough")
+        page.wait_for_selector(".ranking")
+        take_picture(page, "phone-ranking")
         page.tap("[aria-label='Move Partner D up']")
         page.tap("#sure")
         page.tap("text=Send")
@@ -203,7 +228,9 @@ def test_a_participant_goes_through_the_whole_study_on_a_phone(url, store, brows
             page.tap("text=Next game")
             page.tap(".panel button")
             page.tap("button.north")
+            take_picture(page, f"phone-game-{number}")
         page.wait_for_selector("h1:has-text('Thank you')")
+        take_picture(page, "phone-thanks")
         assert page.inner_text(".code") == store.participants()[0].completion_code
         assert "You are participant 1." in page.inner_text(".who")
         assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
@@ -249,6 +276,35 @@ def test_a_stalled_network_is_shown_and_pauses_the_game(tmp_path, browser):  # n
     stall = max(game.interruptions, key=lambda one: one.seconds)
     assert stall.undrawn > 0 and stall.seconds > 0
     assert stall.tick < numbers.game_ticks
+
+
+def test_a_page_that_draws_nothing_pauses_the_game(tmp_path, browser):  # noqa: F811
+    numbers = replace(STUDY.numbers, stall_seconds=0.5, pauses_most=1_000)
+    impatient = replace(STUDY, numbers=numbers)
+    with (
+        closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", impatient)) as store,
+        serving(study_app(impatient, store, capacity=4)) as url,
+        listened(browser) as (page, ear),
+    ):
+        page_of(store, page, url, events_before_the_games(impatient))
+        press(page, "Next game")
+        page.wait_for_selector(".panel button")
+        page.evaluate("window.requestAnimationFrame = () => 0")
+        page.keyboard.press("Space")
+        page.wait_for_selector("text=The connection was too slow, so the game has paused.")
+        assert ear.last("tick") is not None  # what it was sent has come
+
+
+def test_a_page_says_when_nothing_can_be_stored_and_goes_on_afterwards(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        page_of(store, page, url, events_before_the_games(STUDY))
+        press(page, "Next game")
+        page.wait_for_selector(".panel button")
+        with locked(str(store.url)):
+            page.keyboard.press("Space")
+            expect(page.locator("#banner")).to_contain_text("stored")
+        play(page, "Game 2 of 8")
+        assert page.inner_text("#banner") == ""
 
 
 def test_a_browser_without_a_valid_cookie_is_told_what_to_do(url, browser):  # noqa: F811
@@ -346,54 +402,89 @@ def test_the_experimenter_sees_progress_watches_a_game_and_withdraws_a_participa
         page.keyboard.press("Enter")
         page.wait_for_selector("caption:has-text('Participants')")
         page.wait_for_selector("text=room for 4")
+        expect(page.locator(".warning")).to_contain_text("Stand-ins: nothing here is about")
         page.click("text=Make links")
         expect(page.get_by_label("New links")).to_have_value(re.compile("/join/"))
         with page.expect_download() as download:
             page.click("text=Export")
         assert download.value.suggested_filename == "study.zip"
+        with page.expect_download() as download:
+            page.click("text=Identities and codes")
+        assert download.value.suggested_filename == "identities.csv"
+        assert ",other," in Path(download.value.path()).read_text("utf-8")
+        assert page.evaluate(HIDDEN_SIDEWAYS) == []
+        take_picture(page, "admin")
         page.click("[aria-label^='Games of participant']")
         page.click(f"[aria-label='Watch game {game}']")
         page.wait_for_selector(".replay")
+        take_picture(page, "admin-replay")
         page.click("text=Back")
         page.wait_for_selector("caption:has-text('Games')")
         page.click("text=Back")
+        page.wait_for_selector("caption:has-text('Participants')")
         page.click("[aria-label^='Withdraw participant']")
         page.click("dialog >> text=Delete everything")
         page.wait_for_selector("[aria-label^='Withdraw participant']", state="detached")
     assert store.participants() == []
 
 
-def test_a_slow_answer_does_not_change_the_view_that_the_experimenter_asked_for_last(
+def at_the_games_of(page, url, game):
+    """Log the experimenter in, and let them watch a game."""
+    page.goto(f"{url}/admin")
+    page.fill("#password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.click("[aria-label^='Games of participant']")
+    page.click(f"[aria-label='Watch game {game}']")
+    page.wait_for_selector(".replay")
+
+
+def holding(page, path):
+    """A list to which requests to a path are added; they stay without an answer."""
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route(path, hold)
+    return held
+
+
+def test_while_a_view_is_fetched_clicks_on_the_one_before_it_do_nothing(url, store, browser):  # noqa: F811
+    game = begun(store, at_the_games(store, now=1e10), now=1e10)
+    with listened(browser) as (page, _):
+        at_the_games_of(page, url, game)
+        held = holding(page, "**/api/admin/participants/*/games")
+        back = page.locator("text=Back").bounding_box()
+        for _ in range(3):
+            page.mouse.click(back["x"] + 5, back["y"] + 5)
+        wait_until(page, lambda: held, "the request")
+        page.evaluate("fetch('/health').then((answer) => answer.text())")  # it would be later
+        assert len(held) == 1
+        held[0].continue_()
+        page.wait_for_selector("caption:has-text('Games')")
+        page.click("text=Back")
+        page.wait_for_selector("caption:has-text('Participants')")
+
+
+def test_answers_that_come_too_late_or_never_leave_the_experimenter_where_they_are(
     url,
     store,
     browser,  # noqa: F811
 ):
-    participant = at_the_games(store, now=1e10)
-    game = begun(store, participant, now=1e10)
-    with listened(browser) as (page, _):
-        page.goto(f"{url}/admin")
-        page.fill("#password", PASSWORD)
-        page.keyboard.press("Enter")
-        page.click("[aria-label^='Games of participant']")
-        page.click(f"[aria-label='Watch game {game}']")
-        page.wait_for_selector(".replay")
-        held = []
-
-        def hold(route):
-            held.append(route)
-
-        page.route("**/api/admin/participants/*/games", hold)
-        page.click("text=Back")
-        page.click("text=Back")  # impatient: the answer to the first click is still to come
-        wait_until(page, lambda: len(held) == 2, "the second request")
-        for request in reversed(held):
-            request.continue_()
-        page.wait_for_selector("caption:has-text('Games')")
-        page.click("text=Back")
-        page.click("[aria-label^='Games of participant']")
-        wait_until(page, lambda: len(held) == 3, "the third request")
-        page.click("text=Refresh")
-        with page.expect_response("**/api/admin/participants/*/games"):
-            held[2].continue_()
+    game = begun(store, at_the_games(store, now=1e10), now=1e10)
+    with closing(browser.new_context()) as context:  # what fails is a complaint there
+        context.set_default_timeout(1000 * PATIENCE)
+        page = context.new_page()
+        held = holding(page, "**/api/admin/live")
+        at_the_games_of(page, url, game)
+        with page.expect_response("**/api/admin/live"):
+            held[0].fulfill(status=401, json={"detail": "please give the password first"})
         page.evaluate("fetch('/health').then((answer) => answer.text())")  # after that answer
-        assert page.locator("caption:has-text('Participants')").is_visible()
+        assert page.locator(".replay").is_visible()
+        page.route("**/api/admin/participants/*/games", lambda route: route.abort())
+        page.click("text=Back")
+        page.wait_for_selector("text=The server does not answer")
+        page.unroute("**/api/admin/participants/*/games")
+        page.click("text=Back")
+        page.wait_for_selector("caption:has-text('Games')")
+        assert page.inner_text("#banner") == ""

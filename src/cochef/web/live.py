@@ -86,7 +86,7 @@ class LiveGame:
             seat=setup.agent_seat,
             seed=setup.seed,
             ticks=setup.ticks,
-            begins=self.game.tick == 0,
+            episode_start=self.game.tick == 0,
         )
 
     def announcement(self) -> dict[str, Any]:

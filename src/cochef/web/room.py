@@ -52,7 +52,7 @@ class SlotCommand:
     seat: int  # the agent's
     seed: int
     ticks: int  # how long the game lasts
-    begins: bool = False  # start a new game before the tick
+    episode_start: bool = False  # start a new game before the tick
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Commands:
     seat: Int[Array | np.ndarray, "*ticks slots"]
     seed: UInt32[Array | np.ndarray, "*ticks slots"]
     ticks: Int[Array | np.ndarray, "*ticks slots"]
-    begins: Bool[Array | np.ndarray, "*ticks slots"]
+    episode_start: Bool[Array | np.ndarray, "*ticks slots"]
     runs: Bool[Array | np.ndarray, "*ticks slots"]  # False where a slot has no command
 
 
@@ -177,7 +177,7 @@ class Room:
             commands = _pack([tick], self.slots)
             faults |= self._ask(commands, len(tick))
             # Whoever begins has begun before own agents were asked.
-            begun = replace(commands, begins=np.zeros_like(commands.begins))
+            begun = replace(commands, episode_start=np.zeros_like(commands.episode_start))
             ticked = self._run(begun, 1)
             rewards += np.where(commands.runs[0], np.asarray(ticked.rewards), 0.0)
         return _Ticked(ticked.actions, ticked.events, jnp.asarray(rewards))
@@ -203,7 +203,7 @@ class Room:
                 seen_here = next(observations)
                 try:
                     if number_of_commands:
-                        seat.restart(own & np.asarray(first.begins))
+                        seat.restart(own & np.asarray(first.episode_start))
                         answer = seat.ask(seen_here, own & np.asarray(first.agent_acts))
                 except AgentError as error:
                     faults |= dict.fromkeys(np.flatnonzero(own).tolist(), str(error))
@@ -241,7 +241,7 @@ def _pack(ticks: Sequence[Sequence[SlotCommand]], slots: int) -> _Commands:
         seat=column("seat", np.int32),
         seed=column("seed", np.uint32),
         ticks=column("ticks", np.int32),
-        begins=column("begins", np.bool_),
+        episode_start=column("episode_start", np.bool_),
         runs=runs,
     )
 
@@ -294,10 +294,10 @@ def _begin(layout: Layout, agents: tuple[Agent, ...], slots: _Slots, commands: _
     fresh = repeat_kitchens(start(layout), len(commands.runs))
     keys = over_kitchens(_key)(commands.seed, jnp.zeros_like(slots.states.time))
     carries = [
-        _where(commands.begins, over_kitchens(agent.begin)(keys), carry)
+        _where(commands.episode_start, over_kitchens(agent.begin)(keys), carry)
         for agent, carry in zip(agents, slots.carries, strict=True)
     ]
-    return _Slots(_where(commands.begins, fresh, slots.states), tuple(carries))
+    return _Slots(_where(commands.episode_start, fresh, slots.states), tuple(carries))
 
 
 def _tick(
