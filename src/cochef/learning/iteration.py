@@ -135,8 +135,10 @@ def iterate_one_by_one(
     def iterate(
         member: tuple[TrainState, RewardWeights],
     ) -> tuple[TrainState, IterationMetrics]:
-        alone = axes.add_member_axis(member)
-        found = iterate_members(collector, algorithm, *alone, key, iteration, population=population)
+        own_state, own_weights = axes.add_member_axis(member)
+        found = iterate_members(
+            collector, algorithm, own_state, own_weights, key, iteration, population=population
+        )
         return axes.drop_member_axis(found)
 
     return jax.lax.map(iterate, (state, weights))
