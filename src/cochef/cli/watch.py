@@ -40,15 +40,18 @@ _STYLES = {
 }
 
 
+SHIPPED = "shipped"
+
+
 @dataclass
 class Watch:
     """Watch two agents play an episode, live in the terminal or as a picture or film in a file."""
 
     layout: LayoutName = "coordination_ring"
 
-    agents: tuple[str, str] | None = None
-    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery, or own code.
-    Agents that ship for the layout if not given."""
+    agents: tuple[str, str] = (SHIPPED, SHIPPED)
+    """Who plays chef 1 and chef 2: names such as random, stay or script:delivery, or own code;
+    `shipped` is an agent that ships for the layout."""
 
     seed: int = 0
     """The same seed gives the same episode."""
@@ -71,7 +74,12 @@ class Watch:
         from cochef.kitchen import layouts, render
 
         layout = layouts.get(self.layout)
-        agents = self.agents or shipped_pair(layout)
+        first, second = self.agents
+        ships = shipped_pair(layout)
+        agents = (
+            ships[0] if first == SHIPPED else first,
+            ships[1] if second == SHIPPED else second,
+        )
         trajectory = play(layout, agents, self.seed)
         shown = None if self.steps is None else self.steps + 1
         moments = islice(render.moments(trajectory), shown)
