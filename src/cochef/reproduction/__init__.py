@@ -37,6 +37,7 @@ _IN_ORDER = (
     comparison.BEHAVIOUR,
     comparison.CROSS,
     ablations.CONSTANT_SHAPING,
+    ablations.TRANSFER,
     people_covered.COVERAGE,
     proximity.PROXIMITY,
     theory.THEOREM,

@@ -13,6 +13,7 @@ from cochef.reproduction import claims, comparison, figures, paper
 from cochef.reproduction.declared import (
     ONION_LAYOUTS,
     OWN,
+    TRIAL_LAYOUTS,
     Condition,
     Experiment,
     Goal,
@@ -50,6 +51,11 @@ SAMPLINGS = tuple(
     Condition("mep", Overrides(sampling=sampling)) for sampling in ("uniform", "prioritised")
 )
 BIASED_SHAPING = (OWN, Condition(methods.OWN, Overrides(biased_shaping="constant")))
+BEGINNINGS = tuple(
+    Condition(method, overrides)
+    for method in (methods.OWN, "fcp")
+    for overrides in (Overrides(), Overrides(begin="scratch"))
+)
 
 
 def evaluations_of(conditions: Iterable[Condition]) -> Callable[[Setting], Iterator[Goal]]:
@@ -268,17 +274,37 @@ def show_constant_shaping(stored: Stored) -> Page:
         "HSP with biased policies that get no shaped reward, as the paper says, and a constant "
         "one, as the authors' code has it; with all partners that nobody was trained with."
     )
+    _with_all_partners(
+        page, stored, "constant-shaping", "Shaping of biased policies", BIASED_SHAPING
+    )
+    return page
+
+
+def show_transfer(stored: Stored) -> Page:
+    """Transfer against fresh weights."""
+    page = Page()
+    page.say(
+        "Agents that begin as policies of their method's population with the task reward (so do "
+        "HSP's pairs), and agents that begin with fresh weights, for the same number of steps; "
+        "with all partners that nobody was trained with."
+    )
+    _with_all_partners(page, stored, "transfer", "Transfer and scratch", BEGINNINGS)
+    return page
+
+
+def _with_all_partners(
+    page: Page, stored: Stored, name: str, title: str, conditions: Sequence[Condition]
+) -> None:
+    """Add a table of conditions with all partners that nobody was trained with."""
     entries = []
-    for layout in stored.among(("counter_circuit", "distant_tomato")):
-        conditions = [condition.name for condition in BIASED_SHAPING]
-        partners = stored.scores.partners(conditions[-1], layout)
-        for partner in partners or stored.scores.partners(conditions[0], layout):
-            for condition in conditions:
+    names = [condition.name for condition in conditions]
+    for layout in stored.among(TRIAL_LAYOUTS):
+        known = [stored.scores.partners(condition, layout) for condition in names]
+        for partner in max(known, key=len):
+            for condition in names:
                 score = stored.scores.score(condition, layout, partner)
                 entries.append(Entry(layout, partner, None, condition, score))
-    title = "Shaping of biased policies"
-    add_grid(page, "constant-shaping", title, entries, comparison.place, comparison.PLACE)
-    return page
+    add_grid(page, name, title, entries, comparison.place, comparison.PLACE)
 
 
 POOL_CONSTRUCTION = Experiment(
@@ -334,6 +360,16 @@ CONSTANT_SHAPING = Experiment(
     paper=(),
     goals=evaluations_of(BIASED_SHAPING),
     show=show_constant_shaping,
-    layouts=("counter_circuit", "distant_tomato"),
+    layouts=TRIAL_LAYOUTS,
+    phase=RunPhase.TRAINING,
+)
+
+TRANSFER = Experiment(
+    name="transfer",
+    title="Agents that begin as task policies, and from scratch",
+    paper=(),
+    goals=evaluations_of(BEGINNINGS),
+    show=show_transfer,
+    layouts=TRIAL_LAYOUTS,
     phase=RunPhase.TRAINING,
 )

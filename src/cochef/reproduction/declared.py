@@ -19,7 +19,7 @@ TOMATO_LAYOUTS = ("distant_tomato", "many_orders")
 LAYOUTS = (*ONION_LAYOUTS, *TOMATO_LAYOUTS)
 """The paper's five layouts, in its order."""
 TRIAL_LAYOUTS = ("counter_circuit", "distant_tomato")
-"""Enough for every table and figure: those of presets for tests, unless others are asked for."""
+"""Enough for every table and figure: those of presets for tests, and of what the paper lacks."""
 
 
 @dataclass(frozen=True)
