@@ -51,8 +51,11 @@ def use_all_cores() -> None:
 
 
 def cores() -> int:
-    """How many cores this machine has."""
-    return os.cpu_count() or 1
+    """How many cores this process may use: those of the machine, or fewer by `taskset` or Slurm."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows do not have it
+        return os.cpu_count() or 1
 
 
 def use_cores(number: int) -> None:
