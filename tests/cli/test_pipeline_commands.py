@@ -1,4 +1,4 @@
-"""`cochef run`, `status`, `pool list` and `preferences`, on tiny runs from their beginning."""
+"""`cochef run`, `status`, `pool` and `preferences`, on tiny runs from their beginning."""
 
 import contextlib
 import csv
@@ -9,10 +9,11 @@ import re
 import pytest
 from tests.learning.test_writers import records
 
-from cochef.cli.pools import ListPools
+from cochef.cli.pools import ListPools, TrainWithPool
 from cochef.cli.preferences import ShowPreferences
 from cochef.cli.run import RunMethods, Status
 from cochef.cli.train import Train
+from cochef.errors import InputError
 from cochef.evaluation.preferences import NAMES
 from cochef.experiments.presets import Overrides
 from cochef.learning.writers import read_metrics, scalars
@@ -70,14 +71,46 @@ def test_the_status_of_all_jobs_is_told_as_json(said, out, capsys):
     assert {row["state"] for row in found} == {"done"}
 
 
-def test_pools_are_listed_with_their_whole_names_also_as_json(said, out, capsys):
-    (pool,) = [path.parent for path in out.rglob("pool.json")]
+def test_pools_are_listed_with_their_whole_names_also_as_json(pool, out, capsys):
     assert ListPools(out).run() == 0
     assert str(pool) in capsys.readouterr().out
     assert ListPools(out, json=True).run() == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["pool"], row["layout"]) == (str(pool), "narrow")
     assert row["policies"] > 0
+
+
+@pytest.fixture
+def pool(said, out):
+    """The pool of the run."""
+    (found,) = [path.parent for path in out.rglob("pool.json")]
+    return found
+
+
+def test_an_own_agent_joins_a_pool_by_its_name_and_its_speed_is_told(
+    pool, narrow, tmp_path, capsys
+):
+    name = "tests.agents.own_agents:Walker"
+    command = TrainWithPool(pool, tmp_path, narrow, "smoke", steps=STEPS, own=(name,))
+    assert command.run() == 0
+    assert json.loads((tmp_path / "config.json").read_text())["pool"][-1] == name
+    assert re.search(rf"{name}: [\d,]+ calls", capsys.readouterr().out)
+
+
+def test_agents_that_adapted_to_a_pool_are_trained_further_with_it(pool, narrow, out, tmp_path):
+    (adapted,) = (out / "jobs").glob("agents-*")
+    command = TrainWithPool(pool, tmp_path, narrow, "smoke", steps=STEPS, origin=adapted)
+    assert command.run() == 0
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["from"]["path"] == str(adapted)
+    assert config["from"]["steps"] == STEPS
+    assert read_metrics(tmp_path)[-1]["steps"] == STEPS
+
+
+def test_agents_that_are_trained_further_have_no_parents(pool, narrow, out, tmp_path):
+    command = TrainWithPool(pool, tmp_path, narrow, "smoke", parents=out, origin=out)
+    with pytest.raises(InputError, match="--parents with --from"):
+        command.run()
 
 
 @pytest.fixture(scope="module")
