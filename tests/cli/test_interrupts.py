@@ -13,12 +13,21 @@ import numpy as np
 import pytest
 from tests.web.serving import free_port
 
-PATIENCE = 180.0  # seconds within which a command must have begun, or ended
+PATIENCE = 600.0  # seconds within which a command must have begun, or ended; machines are busy
+_STARTED = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running():
+    yield
+    while _STARTED:
+        with _STARTED.pop() as process:
+            process.kill()
 
 
 def start(*words, cwd):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "cochef", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -26,6 +35,8 @@ def start(*words, cwd):
         cwd=cwd,
         env=environment,
     )
+    _STARTED.append(process)
+    return process
 
 
 def interrupt(process):
