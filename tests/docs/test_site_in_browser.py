@@ -1,14 +1,12 @@
-"""Pages of the site in a browser: nothing is wider than a laptop or a phone."""
+"""Pages of the site in a browser: nothing is wider than the screen, no command is cut."""
 
 import functools
 import http.server
 import threading
 
 import pytest
-from tests.web.serving import chromium, watched_page
+from tests.web.serving import LAPTOP, PHONE, chromium, watched_page
 
-LAPTOP = {"width": 1366, "height": 768}
-PHONE = {"width": 390, "height": 780}
 PAGES = [
     "index",
     "start/install",
@@ -21,6 +19,10 @@ PAGES = [
     "comparison",
     "benchmarks",
 ]
+TUTORIALS = ["train_and_measure", "own_layout", "own_rewards", "own_agent", "own_method", "study"]
+CUT = """[...document.querySelectorAll("pre > code")]
+    .filter((block) => block.scrollWidth > block.clientWidth)
+    .map((block) => block.innerText)"""
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -35,6 +37,7 @@ def address(site):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.long
@@ -48,3 +51,14 @@ def test_no_page_scrolls_sideways(address, window):
             if width > window["width"]:
                 too_wide[name] = width
     assert not too_wide
+
+
+@pytest.mark.long
+def test_no_command_of_a_tutorial_is_cut_on_a_laptop(address):
+    cut = {}
+    with chromium() as browser, watched_page(browser, LAPTOP) as page:
+        for name in TUTORIALS:
+            page.goto(f"{address}/tutorials/{name}.html")
+            if blocks := page.evaluate(CUT):
+                cut[name] = blocks
+    assert not cut
