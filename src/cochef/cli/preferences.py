@@ -1,8 +1,9 @@
 """`cochef preferences`: whether biased policies do what their hidden rewards pay for."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import tyro
 from rich.console import Console
@@ -11,9 +12,6 @@ from cochef.cli.arguments import OwnLayout, Seed, check_seed
 from cochef.cli.output import JsonOption, print_json, print_line, print_rows
 from cochef.files import write_json
 from cochef.validation import whole_number
-
-if TYPE_CHECKING:
-    from cochef.evaluation.preferences import EventPreference
 
 
 @dataclass
@@ -42,41 +40,31 @@ class ShowPreferences:
         whole_number(self.episodes, "episodes", 1)
         with Console(stderr=True).status("playing"):
             own = layouts.get(self.layout) if self.layout else None
-            layout, pairs, weights = preferences.read_pairs(self.run_directory, own)
-            found = preferences.event_counts(layout, pairs, self.seed, self.episodes)
-        counts = found.by_name
-        scores = counts[:, -1]
-        rows = preferences.preferences(weights, counts)
-        title = f"{layout.name}: {len(pairs)} biased policies, {2 * self.episodes} episodes each"
-        summary = f"mean score of a pair {scores.mean():.1f}, best {scores.max():.1f}"
-        report = {
-            "layout": layout.name,
-            "episodes": 2 * self.episodes,
-            "names": preferences.NAMES,
-            "weights": weights.tolist(),
-            "counts": counts.tolist(),
-            "scores": scores.tolist(),
-            "preferences": [asdict(row) for row in rows],
-        }
+            pairs = preferences.read_pairs(self.run_directory, own)
+            report = preferences.report(pairs, self.episodes, self.seed)
         if self.json:
             print_json(report)
         else:
-            print_rows(list(map(_row, rows)), title, whole=("event",))
-            print_line(summary)
+            policies = f"{len(pairs.agents)} biased policies, {report['episodes']} episodes each"
+            rows = list(map(_row, report["preferences"]))
+            print_rows(rows, f"{pairs.layout.name}: {policies}", whole=("event",))
+            scores = report["scores"]
+            mean = sum(scores) / len(scores)
+            print_line(f"mean score of a pair {mean:.1f}, best {max(scores):.1f}")
         if self.out:
             write_json(self.out, report)
         return 0
 
 
-def _row(found: "EventPreference") -> dict[str, str]:
-    means = zip(found.weights, found.means, strict=True)
+def _row(found: Mapping[str, Any]) -> dict[str, str]:
+    means = zip(found["weights"], found["means"], strict=True)
     return {
-        "event": found.event,
+        "event": found["event"],
         "weight: mean count in an episode": ", ".join(
             f"{weight:g}: {mean:.2f}" for weight, mean in means
         ),
-        "Spearman": f"{found.correlation:.2f}",
-        "p by Holm": f"{found.corrected:.1e}",
-        "others' influence out": f"{found.partial:.2f}",
-        "its p by Holm": f"{found.partial_corrected:.1e}",
+        "Spearman": f"{found['correlation']:.2f}",
+        "p by Holm": f"{found['corrected']:.1e}",
+        "others' influence out": f"{found['partial']:.2f}",
+        "its p by Holm": f"{found['partial_corrected']:.1e}",
     }

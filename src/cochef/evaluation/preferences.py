@@ -1,7 +1,7 @@
 """Whether biased policies follow their hidden rewards: event counts against the events' weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,6 +153,21 @@ def preferences(
             )
         )
     return found
+
+
+def report(pairs: BiasedPairs, episodes: int, seed: int) -> dict[str, Any]:
+    """What each pair does in some episodes in either seat, and how that follows the weights."""
+    counts = event_counts(pairs.layout, pairs.agents, seed, episodes).by_name
+    found = preferences(pairs.weights, counts)
+    return {
+        "layout": pairs.layout.name,
+        "episodes": SEATS * episodes,
+        "names": NAMES,
+        "weights": pairs.weights.tolist(),
+        "counts": counts.tolist(),
+        "scores": counts[:, -1].tolist(),
+        "preferences": [asdict(row) for row in found],
+    }
 
 
 @dataclass(frozen=True)

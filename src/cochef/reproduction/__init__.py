@@ -9,6 +9,7 @@ from cochef.reproduction import (
     people,
     people_covered,
     pictures,
+    preferences,
     proximity,
     theory,
 )
@@ -38,6 +39,7 @@ _IN_ORDER = (
     comparison.CROSS,
     ablations.CONSTANT_SHAPING,
     ablations.TRANSFER,
+    preferences.PREFERENCES,
     people_covered.COVERAGE,
     proximity.PROXIMITY,
     theory.THEOREM,
