@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,51 +17,54 @@ from tests.web.small_study import small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial
 
 PASSWORD = "correct horse"
-PASSES = """
-            proxy_http_version 1.1;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection $connection_upgrade;
-            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-            proxy_set_header X-Forwarded-Proto $scheme;
-"""
-HOST = "            proxy_set_header Host $http_host;\n"
+DOCS = Path(__file__).parents[2] / "docs" / "security.md"
+HOST = "proxy_set_header Host $http_host;"
+LISTENS = """listen 443 ssl;
+    server_name study.example.org;
+    ssl_certificate     /etc/ssl/study.pem;
+    ssl_certificate_key /etc/ssl/study.key;"""
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed"),
-]
+pytestmark = pytest.mark.long
+
+
+def documented_block():
+    """The settings of nginx that the docs tell people to use."""
+    return DOCS.read_text("utf-8").split("```nginx\n")[1].split("```")[0]
+
+
+def changed(text, old, new):
+    """A text with a part exchanged that must stand there once."""
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {text!r}"
+    return text.replace(old, new)
 
 
 @contextlib.contextmanager
-def nginx(place, server, passes):
-    """The address of an nginx in front of a server."""
+def nginx(place, server, block):
+    """The address of an nginx in front of a server; without certificates it speaks HTTP."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        pytest.fail("nginx is not installed, which these tests need; run: apt-get install nginx")
     port = free_port()
-    settings = f"""
-    daemon off;
-    pid {place}/nginx.pid;
-    error_log {place}/error.log;
-    events {{}}
-    http {{
-        access_log off;
-        client_body_temp_path {place}/body;
-        proxy_temp_path {place}/proxy;
-        fastcgi_temp_path {place}/fastcgi;
-        uwsgi_temp_path {place}/uwsgi;
-        scgi_temp_path {place}/scgi;
-        map $http_upgrade $connection_upgrade {{ default upgrade; '' close; }}
-        server {{
-            listen 127.0.0.1:{port};
-            location / {{ proxy_pass {server}; {passes} }}
-        }}
-    }}
-    """
+    block = changed(block, LISTENS, f"listen 127.0.0.1:{port};")
+    block = changed(block, "http://127.0.0.1:8000", server)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {place}/{kind};\n" for kind in kinds)
+    settings = f"""daemon off;
+pid {place}/nginx.pid;
+error_log {place}/error.log;
+events {{}}
+http {{
+access_log off;
+{folders}{block}}}
+"""
     (place / "nginx.conf").write_text(settings)
-    command = ["nginx", "-p", str(place), "-c", str(place / "nginx.conf")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    command = [program, "-e", place / "error.log", "-c", place / "nginx.conf"]
+    with subprocess.Popen(command) as process:
         try:
             address = f"http://127.0.0.1:{port}"
             deadline = time.monotonic() + 30
             while time.monotonic() < deadline:
+                assert process.poll() is None, (place / "error.log").read_text()
                 with contextlib.suppress(httpx.HTTPError):
                     httpx.get(f"{address}/health")
                     break
@@ -71,14 +75,15 @@ def nginx(place, server, passes):
 
 
 @contextlib.contextmanager
-def behind_nginx(tmp_path, passes, proxies=("127.0.0.1",)):
+def behind_nginx(tmp_path, block=None, proxies=("127.0.0.1",)):
+    """A study behind nginx with the settings of the docs, or others."""
     study = small_study(("coordination_ring",), joins_per_address=3)
     with (
         contextlib.closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", study)) as store,
         serving(
             study_app(study, store, password=PASSWORD, open_door=True), proxies=proxies
         ) as server,
-        nginx(tmp_path, server, passes) as address,
+        nginx(tmp_path, server, block or documented_block()) as address,
     ):
         yield address
 
@@ -91,7 +96,7 @@ def client(address, own="127.0.0.1"):
 
 
 def test_people_take_part_through_nginx(tmp_path):
-    with behind_nginx(tmp_path, PASSES + HOST) as address:
+    with behind_nginx(tmp_path) as address:
         with talking(address, cookie_of(address)) as talker:
             to_the_tutorial(talker)
             talker.say("start")
@@ -106,7 +111,7 @@ def test_people_take_part_through_nginx(tmp_path):
 
 def test_clients_are_known_by_their_own_addresses_behind_nginx(tmp_path):
     with (
-        behind_nginx(tmp_path, PASSES + HOST) as address,
+        behind_nginx(tmp_path) as address,
         client(address, "127.0.0.2") as stranger,
         client(address, "127.0.0.3") as experimenter,
     ):
@@ -126,7 +131,7 @@ def test_clients_are_known_by_their_own_addresses_behind_nginx(tmp_path):
 
 def test_nobody_can_claim_another_address_without_a_trusted_proxy(tmp_path):
     with (
-        behind_nginx(tmp_path, PASSES + HOST, proxies=()) as address,
+        behind_nginx(tmp_path, proxies=()) as address,
         client(address, "127.0.0.2") as stranger,
     ):
         joined = []
@@ -137,13 +142,13 @@ def test_nobody_can_claim_another_address_without_a_trusted_proxy(tmp_path):
 
 
 def test_cookies_are_for_https_only_where_nginx_speaks_https(tmp_path):
-    speaks = PASSES.replace("$scheme", "https") + HOST
+    speaks = changed(documented_block(), "$scheme", "https")
     with behind_nginx(tmp_path, speaks) as address, client(address) as browser:
         assert "Secure" in browser.get("/").headers["set-cookie"]
 
 
 def test_without_the_host_header_the_servers_own_pages_are_strangers(tmp_path):
-    with behind_nginx(tmp_path, PASSES) as address:
+    with behind_nginx(tmp_path, changed(documented_block(), HOST, "")) as address:
         with pytest.raises(InvalidStatus) as refusal:
             Talker(address, cookie_of(address))
         assert refusal.value.response.status_code == 403
