@@ -4,12 +4,13 @@ import contextlib
 import itertools
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from cochef.web import rehearse
@@ -19,10 +20,11 @@ from tests.web.study_file import write_study
 from tests.web.talking import cookie_of, talking, to_the_tutorial
 
 RATE = 15
-ALLOWED = 0.020  # seconds that a median tick may move on an idle machine
-BUSY = 0.100  # and on one that does other things besides
-TICKS = 20  # before the attack and during it, that are measured
+ALLOWED = 20.0  # ms that ticks may come later: the median one, and 95 % of them
+BUSY = 100.0  # and the median one where few ticks are measured on a machine that is busy
+TICKS = 20  # that are measured without an attack and during it
 MANY_TICKS = 45
+TURNS = 4
 FILES = 300  # that the server may open
 NAMES = (*ATTACKS, half_open.__name__)
 # Tried only in the long proof.
@@ -106,33 +108,56 @@ def attack(name, url, cookie):
             process.kill()
 
 
-def check_that_others_play_on(server, name, ticks, allowed):
-    """Ticks come as often while somebody attacks, and requests are answered."""
+@dataclass(frozen=True)
+class Gaps:
+    """Times between ticks, in milliseconds."""
+
+    median: float
+    late: float  # the 95th percentile
+    worst: float
+
+    @classmethod
+    def of(cls, seconds):
+        median, late, worst = np.percentile(1000 * np.array(seconds), (50, 95, 100))
+        return cls(median, late, worst)
+
+    def __str__(self):
+        return f"{self.median:.1f}, {self.late:.1f}, {self.worst:.0f}"
+
+
+def measured_in_turns(server, name, turns, ticks):
+    """Somebody's ticks without and with an attack, in turns: the machine does other work, too."""
     url, log = server
     attacker = cookie_of(url)
+    quiet = []
+    attacked = []
     with talking(url, cookie_of(url)) as talker:
         to_the_tutorial(talker)
         witness = Witness(talker)
-        before = witness.gaps(ticks)
-        with attack(name, url, attacker):
-            during = witness.gaps(ticks)
-            assert get(f"{url}/health").status_code == 200
-        moved = statistics.median(during) - statistics.median(before)
-        print(
-            f"\n{name}: median {1000 * statistics.median(before):.1f} ms before, "
-            f"{1000 * statistics.median(during):.1f} during, worst {1000 * max(during):.0f}"
-        )
-        assert abs(moved) <= allowed
+        for _ in range(turns):
+            quiet += witness.gaps(ticks)
+            with attack(name, url, attacker):
+                attacked += witness.gaps(ticks)
+                assert get(f"{url}/health").status_code == 200
     assert get(f"{url}/health").status_code == 200
     assert log.stat().st_size < 200_000
+    before, during = Gaps.of(quiet), Gaps.of(attacked)
+    print(
+        f"\n{name}: median, 95% and worst: {before} ms undisturbed; {during} ms attacked; "
+        f"load average {os.getloadavg()[0]:.1f}"
+    )
+    return before, during
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LONG])
 def test_the_others_play_on_during_an_attack(server, name):
-    check_that_others_play_on(server, name, TICKS, BUSY)
+    before, during = measured_in_turns(server, name, 1, TICKS)
+    assert during.median - before.median <= BUSY
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_others_ticks_stay_within_20_ms_of_the_undisturbed_ones(server, name):
-    check_that_others_play_on(server, name, MANY_TICKS, ALLOWED)
+    before, during = measured_in_turns(server, name, TURNS, MANY_TICKS)
+    assert during.median - before.median <= ALLOWED
+    assert during.late - before.late <= ALLOWED

@@ -398,6 +398,16 @@ def test_a_participant_who_is_withdrawn_while_playing_is_sent_away_and_forgotten
         talker.hear("withdrawn")
 
 
+def test_a_participant_who_was_withdrawn_by_the_command_line_is_told_so(url, store):
+    cookie = cookie_of(url)
+    with talking(url, cookie) as talker:
+        talker.say("hello")
+        talker.hear("stage")
+        store.withdraw(tickets.number_on(store.secret, cookie))
+        talker.say("submit", event="consent", agrees=True)
+        assert talker.hear("withdrawn", "error")["type"] == "withdrawn"
+
+
 def test_guessing_the_password_has_to_wait(tmp_path):
     tiny = small_study(("coordination_ring",))
     with (

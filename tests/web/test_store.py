@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sql
 
 from cochef.errors import InputError
+from cochef.web.places import PlaceGivenError, StudyFullError
 from cochef.web.progress import Consent, GamePlayed, StudyStage, WarmupPlayed
 from cochef.web.records import (
     GameEnd,
@@ -24,7 +25,7 @@ from cochef.web.records import (
     warmup_game,
 )
 from cochef.web.schema import PARTICIPANTS
-from cochef.web.store import PlaceGivenError, StudyFullError, StudyStore, UnknownLinkError
+from cochef.web.store import StudyStore, UnknownLinkError
 from tests.web.small_study import at_the_games, begun, consenting, small_study
 
 HOUR = 3600.0

@@ -25,8 +25,9 @@ from cochef.web.lobby import Lobby
 from cochef.web.loop import GameLoop, Rooms
 from cochef.web.middleware import client_of
 from cochef.web.partners import FoundAgent
+from cochef.web.places import StudyFullError
 from cochef.web.records import Participant, ParticipantIdentity
-from cochef.web.store import StudyFullError, StudyStore, UnknownLinkError
+from cochef.web.store import StudyStore, UnknownLinkError
 from cochef.web.study import Study, own_code_of
 from cochef.web.study_service import StudyService
 from cochef.web.throttle import Remembered, Throttle, network_of

@@ -5,29 +5,25 @@ they may be called from any thread. Only one process plays games; others may rea
 invite.
 """
 
-import itertools
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sql
 from sqlalchemy.exc import IntegrityError
 
 from cochef.errors import InputError
-from cochef.kitchen.constants import SEATS, Action
-from cochef.web import assignment, databases, schema
+from cochef.web import databases, places, schema
 from cochef.web.progress import (
     Answers,
     Consent,
     Judged,
-    ParticipantProgress,
     StudyEvent,
     StudyStage,
     advance,
@@ -36,16 +32,24 @@ from cochef.web.progress import (
 from cochef.web.records import (
     NO_LAYOUT,
     NO_PLACE,
-    UNKNOWN,
     GameEnd,
     GameStart,
     Interruption,
-    InterruptionReason,
     Participant,
     ParticipantIdentity,
     Phase,
     Steps,
     StoredGame,
+)
+from cochef.web.rows import (
+    Row,
+    answer_rows,
+    comment_rows,
+    game_of,
+    participant_of,
+    progress_columns,
+    ranking_rows,
+    steps_row,
 )
 from cochef.web.schema import (
     ANSWERS,
@@ -61,44 +65,15 @@ from cochef.web.schema import (
 )
 from cochef.web.study import Study, from_configuration
 
-_MINUTE = 60.0
-_HOUR = 3600.0
-_EARLY = (StudyStage.QUESTIONS, StudyStage.INSTRUCTIONS, StudyStage.TUTORIAL)
-_LATE = (StudyStage.WARMUP, StudyStage.RANKING, StudyStage.GAMES)
 _SIMULATED = "simulated"  # the key in `meta`
-_PARTICIPANT_COLUMNS = (
-    "number",
-    "layout",
-    "place",
-    "seed",
-    "completion_code",
-    "joined",
-    "seen",
-    "finished",
-)
-_START_COLUMNS = (
-    "participant",
-    "agent",
-    "loaded",
-    "seat",
-    "layout",
-    "seed",
-    "ticks",
-    "ticks_per_second",
-    "agent_acts_once_in",
-)
-
-
-class StudyFullError(InputError):
-    """No place is left."""
-
-
-class PlaceGivenError(StudyFullError):
-    """Somebody stayed away for so long that their place was given to somebody else."""
 
 
 class UnknownLinkError(InputError):
     """A link that nobody was given."""
+
+
+class NoParticipantError(InputError):
+    """A participant who has withdrawn, or never consented and was forgotten."""
 
 
 def holds_study(url: str) -> bool:
@@ -272,77 +247,21 @@ class StudyStore:
             return self._participant(connection, number)
 
     def _add_participant(self, connection: sql.Connection, now: float) -> int:
-        self._forget_unconsented(connection, now)
+        places.forget_unconsented(connection, self.study, now)
         seed = secrets.randbits(31)
-        self._free_place(connection, seed, now)  # whether there is one; it is not kept for them
+        # Whether there is one; it is not kept for them.
+        places.free_place(connection, self.study, seed, now)
         row = {
             "layout": NO_LAYOUT,
             "place": NO_PLACE,
             "seed": seed,
-            **_progress_columns(beginning(self.study)),
+            **progress_columns(beginning(self.study)),
             "completion_code": self.study.completion_code or secrets.token_hex(4).upper(),
             "joined": now,
             "seen": now,
         }
         added = PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)
         return connection.scalars(added).one()
-
-    def _forget_unconsented(self, connection: sql.Connection, now: float) -> None:
-        """Delete who came, did not consent and has not been here since; links can be used again."""
-        long_ago = now - self.study.numbers.hours_until_abandoned * _HOUR
-        stale = (PARTICIPANTS.c.stage == StudyStage.CONSENT) & (PARTICIPANTS.c.seen < long_ago)
-        numbers = sql.select(PARTICIPANTS.c.number).where(stale)
-        theirs = IDENTITIES.c.participant.in_(numbers)
-        connection.execute(
-            IDENTITIES.update().where(theirs, IDENTITIES.c.kind == "link").values(participant=None)
-        )
-        connection.execute(IDENTITIES.delete().where(theirs))
-        connection.execute(PARTICIPANTS.delete().where(stale))
-
-    def _free_place(self, connection: sql.Connection, seed: int, now: float) -> dict[str, Any]:
-        """The columns of a free place."""
-        chosen = sql.select(PARTICIPANTS.c.layout, PARTICIPANTS.c.place)
-        taken: dict[str, set[int]] = {}
-        for layout, place in connection.execute(chosen.where(self._holds_place(now))):
-            taken.setdefault(layout, set()).add(place)
-        free = assignment.free_place(self.study, taken, seed)
-        if free is None:
-            raise StudyFullError("all places of this study are taken")
-        return {"layout": free[0], "place": free[1]}
-
-    def _holds_place(self, now: float) -> sql.ColumnElement[bool]:
-        """Who has finished, or consented and may still finish."""
-        numbers = self.study.numbers
-        stage = PARTICIPANTS.c.stage
-        seen = PARTICIPANTS.c.seen
-        return (
-            (stage == StudyStage.THANKS)
-            | stage.in_(_EARLY) & (seen >= now - numbers.minutes_until_released * _MINUTE)
-            | stage.in_(_LATE) & (seen >= now - numbers.hours_until_abandoned * _HOUR)
-        )
-
-    def _keep_place(
-        self, connection: sql.Connection, participant: Participant, now: float
-    ) -> dict[str, Any]:
-        """Columns by which somebody has their place again, or another one.
-
-        Whoever stayed away for long loses their place as soon as somebody else has it; who has not
-        met the partners yet gets another.
-        """
-        own = PARTICIPANTS.c.number == participant.number
-        same = (PARTICIPANTS.c.layout == participant.layout) & (
-            PARTICIPANTS.c.place == participant.place
-        )
-        others = sql.exists().where(same, ~own, self._holds_place(now))
-        held = sql.exists().where(own, self._holds_place(now))
-        stage = participant.progress.stage
-        if stage not in (*_EARLY, *_LATE) or connection.scalar(sql.select(held | ~others)):
-            return {}
-        if stage in _EARLY:
-            return self._free_place(connection, participant.seed, now)
-        raise PlaceGivenError(
-            "you have been away for so long that your place was given to somebody else"
-        )
 
     def participant(self, number: int) -> Participant:
         """One participant."""
@@ -354,31 +273,21 @@ class StudyStore:
         chosen = sql.select(PARTICIPANTS).order_by(PARTICIPANTS.c.number)
         with self.reading() as connection:
             rows = connection.execute(chosen).mappings().all()
-        return [self._from_row(row) for row in rows]
+        return [participant_of(self.study, row) for row in rows]
 
     def _participant(self, connection: sql.Connection, number: int) -> Participant:
         chosen = sql.select(PARTICIPANTS).where(PARTICIPANTS.c.number == number)
         row = connection.execute(chosen).mappings().first()
         if row is None:
-            raise InputError(f"there is no participant {number}; they may have withdrawn")
-        return self._from_row(row)
-
-    def _from_row(self, row: Mapping[Any, Any]) -> Participant:
-        plan = assignment.plan(self.study, row["layout"], row["place"], row["seed"])
-        progress = ParticipantProgress(
-            stage=StudyStage(row["stage"]),
-            tried=tuple(json.loads(row["tried"])),
-            games=row["games"],
-        )
-        return Participant(
-            plan=plan, progress=progress, **{name: row[name] for name in _PARTICIPANT_COLUMNS}
-        )
+            raise NoParticipantError(f"there is no participant {number}; they may have withdrawn")
+        return participant_of(self.study, row)
 
     def note_seen(self, number: int, now: float) -> None:
         """Note that a participant is here, and still has their place."""
         own = PARTICIPANTS.c.number == number
         with self._writing() as connection:
-            row = self._keep_place(connection, self._participant(connection, number), now)
+            participant = self._participant(connection, number)
+            row = places.keep_place(connection, self.study, participant, now)
             connection.execute(PARTICIPANTS.update().where(own).values(**row, seen=now))
 
     def act(self, number: int, event: StudyEvent, now: float) -> Participant:
@@ -392,40 +301,22 @@ class StudyStore:
         before = self._participant(connection, number)
         after = advance(self.study, before.progress, event)
         finished = now if after.stage is StudyStage.THANKS else None
-        row = {**_progress_columns(after), "seen": now, "finished": finished}
+        row = {**progress_columns(after), "seen": now, "finished": finished}
         if event == Consent(True):
-            row |= self._free_place(connection, before.seed, now)
+            row |= places.free_place(connection, self.study, before.seed, now)
         else:
-            row |= self._keep_place(connection, before, now)
+            row |= places.keep_place(connection, self.study, before, now)
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.number == number).values(row))
         match event:
             case Answers(values) if values:
-                rows = [
-                    {"participant": number, "question": key, "answer": _json(value)}
-                    for key, value in values.items()
-                ]
-                connection.execute(ANSWERS.insert(), rows)
+                connection.execute(ANSWERS.insert(), answer_rows(before, event))
             case Judged():
-                self._store_judgement(connection, before, event)
+                connection.execute(RANKINGS.insert(), ranking_rows(before, event))
+                if self.study.comment_questions:
+                    connection.execute(COMMENTS.insert(), comment_rows(before, event))
+            case _:
+                pass
         return self._participant(connection, number)
-
-    def _store_judgement(
-        self, connection: sql.Connection, participant: Participant, event: Judged
-    ) -> None:
-        agents = [partner.agent for partner in participant.plan.partners]
-        who = {"participant": participant.number}
-        ranks = [
-            {**who, "agent": agents[partner], "rank": rank}
-            for rank, partner in enumerate(event.ranking, 1)
-        ]
-        connection.execute(RANKINGS.insert(), ranks)
-        comments = [
-            {**who, "agent": agent, "question": question, "comment": text}
-            for agent, texts in zip(agents, event.comments, strict=True)
-            for question, text in enumerate(texts)
-        ]
-        if comments:
-            connection.execute(COMMENTS.insert(), comments)
 
     def begin_game(self, start: GameStart, now: float) -> int:
         """Store the beginning of a game; its number.
@@ -471,7 +362,7 @@ class StudyStore:
             return refused
 
     def _insert(self, batch: Sequence[Steps]) -> None:
-        rows = [_steps_row(steps) for steps in batch if steps.actions]
+        rows = [steps_row(steps) for steps in batch if steps.actions]
         interrupted = [(steps.game, one) for steps in batch for one in steps.interruptions]
         if rows or interrupted:
             with self._writing() as connection:
@@ -551,7 +442,7 @@ class StudyStore:
             interruptions = _by_game(connection, INTERRUPTIONS, where, INTERRUPTIONS.c.number)
         for row in rows:
             number = row["number"]
-            yield _stored_game(row, steps.get(number, []), interruptions.get(number, []))
+            yield game_of(row, steps.get(number, []), interruptions.get(number, []))
 
     def withdraw(self, number: int) -> None:
         """Delete everything about a participant."""
@@ -579,10 +470,6 @@ def _are_simulated(connection: sql.Connection) -> bool:
     return known is not None and json.loads(known)
 
 
-def _progress_columns(progress: ParticipantProgress) -> dict[str, Any]:
-    return {"stage": progress.stage, "tried": json.dumps(progress.tried), "games": progress.games}
-
-
 def _store_interruption(connection: sql.Connection, game: int, one: Interruption) -> None:
     values = {"game": game, **asdict(one)}
     row = values.pop("row")
@@ -594,74 +481,15 @@ def _store_interruption(connection: sql.Connection, game: int, one: Interruption
         )
 
 
-def _steps_row(steps: Steps) -> dict[str, Any]:
-    return {
-        "game": steps.game,
-        "first": steps.first,
-        "actions": bytes(len(Action) * first + second for first, second in steps.actions),
-        "lags": json.dumps(steps.lags),
-    }
-
-
-def _json(value: str | int | None) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _lags(ticks: int, reported: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """The lag of every tick, from the [tick, milliseconds] that the page reported."""
-    lags = [UNKNOWN] * ticks
-    for tick, lag in reported:
-        if tick < ticks:
-            lags[tick] = lag
-    return tuple(lags)
-
-
 def _by_game(
     connection: sql.Connection,
     table: sql.Table,
     where: sql.ColumnElement[bool],
     order: sql.Column[int],
-) -> dict[int, list[Mapping[Any, Any]]]:
+) -> dict[int, list[Row]]:
     """The rows of a table that belong to the chosen games, in order, by the games' numbers."""
-    found: dict[int, list[Mapping[Any, Any]]] = {}
+    found: dict[int, list[Row]] = {}
     chosen = sql.select(table).join(GAMES).where(where).order_by(order)
     for row in connection.execute(chosen).mappings():
         found.setdefault(row["game"], []).append(row)
     return found
-
-
-def _interruption(row: Mapping[Any, Any]) -> Interruption:
-    return Interruption(
-        tick=row["tick"],
-        reason=InterruptionReason(row["reason"]),
-        paused=row["paused"],
-        undrawn=row["undrawn"],
-        began=row["began"],
-        seconds=row["seconds"],
-        row=row["number"],
-        is_over=row["is_over"],
-    )
-
-
-def _stored_game(
-    row: Mapping[Any, Any],
-    steps: Sequence[Mapping[Any, Any]],
-    interruptions: Sequence[Mapping[Any, Any]],
-) -> StoredGame:
-    taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
-    reported = itertools.chain.from_iterable(json.loads(part["lags"]) for part in steps)
-    start = GameStart(
-        phase=Phase(row["phase"]), number=row["nth"], **{name: row[name] for name in _START_COLUMNS}
-    )
-    return StoredGame(
-        number=row["number"],
-        start=start,
-        configuration=row["configuration"],
-        actions=np.stack(np.divmod(taken, len(Action)), axis=1).reshape(-1, SEATS),
-        lags=_lags(len(taken), reported),
-        interruptions=tuple(_interruption(one) for one in interruptions),
-        began=row["began"],
-        finished=row["finished"],
-        ended=GameEnd(row["ended"]) if row["ended"] else None,
-        score=row["score"],
-    )

@@ -22,6 +22,7 @@ from cochef.web import records, tickets, wire
 from cochef.web.connection import TRY_AGAIN_LATER, Connection
 from cochef.web.live import LiveGame
 from cochef.web.loop import FullError, GameLoop
+from cochef.web.places import PlaceGivenError, StudyFullError
 from cochef.web.progress import GamePlayed, StudyEvent, StudyStage, TutorialDone, WarmupPlayed
 from cochef.web.records import (
     GameEnd,
@@ -36,7 +37,7 @@ from cochef.web.records import (
 from cochef.web.room import TickResult
 from cochef.web.session import GameSetup, JointAction
 from cochef.web.stages import longest_frame, stage_message
-from cochef.web.store import PlaceGivenError, StudyFullError, StudyStore
+from cochef.web.store import NoParticipantError, StudyStore
 from cochef.web.visitor import Visitor
 
 STORED_EVERY = 0.5  # seconds
@@ -158,6 +159,9 @@ class StudyService:
                             await self._handle(visitor, said)
                 except StudyFullError as error:
                     self._turn_away(page, error)
+                except NoParticipantError:
+                    page.send({"type": "withdrawn"})
+                    page.close()
                 except InputError as error:
                     page.send({"type": "error", "message": str(error)})
                 except FullError:
@@ -185,12 +189,7 @@ class StudyService:
         """The participant of a page that says hello; None when another tab has them."""
         if not isinstance(message, wire.Hello):
             raise InputError("the first message is hello")
-        try:
-            participant = await self.ask(self.store.participant, number)
-        except InputError:
-            page.send({"type": "withdrawn"})
-            page.close()
-            return None
+        participant = await self.ask(self.store.participant, number)
         visitor = self._present.get(number)
         if visitor is None:
             if self.present >= self.loop.capacity:
