@@ -10,6 +10,7 @@ from pathlib import Path
 
 # A program that compiles faster than this is not worth a file on disk.
 _LEAST_COMPILE_SECONDS = 0.2
+_COMPILE_SETTINGS = ("COCHEF_CACHE", "JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS")
 
 
 def cache_directory(part: str = "compiled") -> Path:
@@ -27,6 +28,12 @@ def keep_compiled_programs() -> None:
 def compile_quickly() -> None:
     """Compile programs fast, which then run slower: for trials that are mostly compiling."""
     _configure("jax_disable_most_optimizations", 1)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # JAX cannot be asked for it later
+
+
+def compile_settings() -> dict[str, str]:
+    """Variables that make other processes compile programs as this one, and keep them there."""
+    return {name: os.environ[name] for name in _COMPILE_SETTINGS if name in os.environ}
 
 
 def keep_compiled_programs_unless_kept() -> None:

@@ -1,14 +1,19 @@
 """Object storage in an SQLite file, as a file system of fsspec that all processes see.
 
 Keys are flat, an object is there whole or not at all, and one that must be new is created once:
-what object storage promises. Its file is named by the environment variable BUCKET.
+what object storage promises. Its file is named by the environment variable BUCKET. A file of this
+name with the ending .failure says what is wrong with the storage.
 """
 
+import errno
 import io
 import os
 import sqlite3
+from pathlib import Path
 
 from fsspec import AbstractFileSystem
+
+FITS = 200  # bytes of an object that a full bucket still takes: claims, and no results
 
 
 class BucketFileSystem(AbstractFileSystem):
@@ -26,7 +31,18 @@ class BucketFileSystem(AbstractFileSystem):
         finally:
             connection.close()
 
+    def _failure(self):
+        path = Path(f"{os.environ['BUCKET']}.failure")
+        return path.read_text() if path.exists() else None
+
     def pipe_file(self, path, value, mode="overwrite", **kwargs):
+        failure = self._failure()
+        if failure == "read-only":
+            raise PermissionError(path)
+        if failure == "full" and len(value) > FITS:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if failure == "cut short":
+            value = value[:FITS]
         verb = "INSERT" if mode == "create" else "REPLACE"
         try:
             self._query(f"{verb} INTO objects VALUES (?, ?)", path, value)

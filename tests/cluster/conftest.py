@@ -1,18 +1,18 @@
-"""A Ray cluster of two nodes on this machine, on loopback, with a token."""
+"""Ray clusters on this machine, on loopback, with a token; and a local run to compare with."""
 
 import os
-import sys
 from pathlib import Path
 
 import fsspec
 import pytest
 
 from tests.cluster.bucket import BucketFileSystem
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.cluster.processes import REPOSITORY, Drivers, smoke
+from tests.narrow_layout import NARROW
 
 ENTRY = "[fsspec.specs]\nbucket = tests.cluster.bucket:BucketFileSystem\n"
 METADATA = "Metadata-Version: 2.1\nName: bucket\nVersion: 1.0\n"
+NODE = {"node_ip_address": "127.0.0.1", "include_log_monitor": False}
 
 
 @pytest.fixture(scope="session")
@@ -34,34 +34,50 @@ def environment(tmp_path_factory):
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "RAY_worker_niceness": "0",  # else everything else on this machine goes first
+        "RAY_prestart_worker_first_driver": "0",  # only the workers that are needed
     }
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    sys.path.insert(0, str(directory))
-    # This process may have read the entry points of file systems already.
-    fsspec.register_implementation(BucketFileSystem.protocol, BucketFileSystem, clobber=True)
-    yield changes
-    sys.path.remove(str(directory))
-    for name, value in before.items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in changes.items():
+            patch.setenv(name, value)
+        patch.syspath_prepend(str(directory))
+        # This process may have read the entry points of file systems already.
+        fsspec.register_implementation(BucketFileSystem.protocol, BucketFileSystem, clobber=True)
+        yield changes
+
+
+@pytest.fixture
+def bucket_failure(environment):
+    """What the bucket does wrong from now on; the nodes see it, too."""
+    path = Path(f"{environment['BUCKET']}.failure")
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def add_node(cluster, **settings):
+    """Add a node; on a busy machine Ray may give up after 30 seconds."""
+    for _ in range(3):
+        try:
+            return cluster.add_node(**NODE, **settings)
+        except Exception as error:  # Ray has no type of its own for it
+            if "timed out during startup" not in str(error):
+                raise
+            failure = error
+    raise failure
 
 
 @pytest.fixture(scope="session")
 def new_cluster(environment):
-    """Start clusters: a head that takes no jobs, and two nodes."""
+    """Start clusters: a head, and nodes."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415  (the variables come first)
 
     started = []
 
-    def start(nodes=2, cpus=2):
-        head = {"num_cpus": 0, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
-        cluster = Cluster(initialize_head=True, head_node_args=head)
+    def start(head_cpus=0, nodes=2, cpus=2):
+        cluster = Cluster()
         started.append(cluster)
+        add_node(cluster, num_cpus=head_cpus, include_dashboard=False, no_monitor=True)
         for _ in range(nodes):
-            cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1")
+            add_node(cluster, num_cpus=cpus)
         return cluster
 
     yield start
@@ -71,5 +87,28 @@ def new_cluster(environment):
 
 @pytest.fixture(scope="session")
 def cluster(new_cluster):
-    """The cluster that tests share which leave it as it is."""
-    return new_cluster()
+    """The two nodes that tests share which leave them as they are."""
+    return new_cluster(head_cpus=2, nodes=1)
+
+
+@pytest.fixture(scope="session")
+def drivers(environment):
+    """One driver after the other."""
+    with Drivers() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def narrow(tmp_path_factory):
+    """The file of a tiny layout."""
+    path = tmp_path_factory.mktemp("layout") / "narrow.toml"
+    path.write_text(NARROW)
+    return path
+
+
+@pytest.fixture(scope="session")
+def local(environment, narrow, tmp_path_factory):
+    """Where a local run has all its jobs."""
+    root = tmp_path_factory.mktemp("local")
+    smoke(narrow, root)
+    return root

@@ -1,4 +1,7 @@
-"""A driver in a process of its own: python -m tests.cluster.driver SETTINGS, a table as JSON."""
+"""A driver in a process of its own: python -m tests.cluster.driver SETTINGS, a table as JSON.
+
+Without settings it reads some from every line of its input, and answers with a line.
+"""
 
 import json
 import sys
@@ -69,7 +72,30 @@ def run(settings, log=print):
     return text.read_text() if text.exists() else job.name
 
 
+def answer(settings):
+    """Drive to the end: what the last job wrote, or an error, and the log."""
+    logged = []
+
+    def log(text):
+        logged.append(text)
+        if text.startswith(settings.get("until", "\n")):
+            raise InputError("that was to be seen")
+
+    try:
+        found = {"last": run(settings, log)}
+    except InputError as error:
+        found = {"error": str(error)}
+    return found | {"logged": logged}
+
+
+def serve():
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit(serve())
     try:
         print(run(json.loads(sys.argv[1]), lambda text: print(text, flush=True)))
     except InputError as error:

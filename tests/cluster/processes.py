@@ -5,18 +5,23 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import REPOSITORY
-
+REPOSITORY = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from cochef.cli.main import main; main()"]
 RUN_SECONDS = 300.0  # far more than any of these needs, also on a busy machine
 
 
-def start(command, stderr=subprocess.STDOUT):
+def start(command, stderr=subprocess.STDOUT, **more):
     return subprocess.Popen(
-        [*map(str, command)], stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=REPOSITORY
+        [*map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        cwd=REPOSITORY,
+        **more,
     )
 
 
@@ -44,15 +49,28 @@ def wait_until(found, process, what, seconds=RUN_SECONDS):
     pytest.fail(f"not {what} after {seconds:.0f} seconds; it printed {output(process)}")
 
 
-def first_line(process, seconds=RUN_SECONDS):
-    """The first line that a process prints; it is killed then, or after some time."""
-    timer = threading.Timer(seconds, process.kill)
-    timer.start()
-    line = process.stdout.readline()
-    timer.cancel()
-    process.kill()
-    output(process)
-    return line
+class Drivers:
+    """A process that is one driver of small jobs after the other; use it as a context."""
+
+    def __enter__(self):
+        self._process = start(
+            [sys.executable, "-m", "tests.cluster.driver"], stderr=None, stdin=subprocess.PIPE
+        )
+        self.pid = self._process.pid
+        return self
+
+    def __exit__(self, *_):
+        self._process.communicate(timeout=RUN_SECONDS)
+
+    def drive(self, settings, **changes):
+        """What the last job wrote, or an error, and the log."""
+        self._process.stdin.write(json.dumps(settings | changes) + "\n")
+        self._process.stdin.flush()
+        timer = threading.Timer(RUN_SECONDS, self._process.kill)
+        timer.start()
+        line = self._process.stdout.readline()
+        timer.cancel()
+        return json.loads(line)
 
 
 def driver(settings, **changes):

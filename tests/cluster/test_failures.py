@@ -17,10 +17,8 @@ from cochef.experiments import claims
 from cochef.experiments.shared_store import SharedStore
 from tests.cluster.driver import training
 from tests.cluster.processes import driver, finish, output, smoke, smoke_process, wait_until
-from tests.cluster.test_ray import artefacts, local, narrow
+from tests.cluster.test_ray import artefacts
 from tests.learning.small_runs import outcome
-
-__all__ = ["local", "narrow"]  # fixtures
 
 pytestmark = pytest.mark.long
 

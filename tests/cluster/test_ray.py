@@ -1,9 +1,12 @@
 """Jobs on a real Ray cluster of two nodes: done once, with the result of a local run."""
 
+import json
+import os
 import re
 import shutil
 from pathlib import Path
 
+import psutil
 import pytest
 
 from cochef.agents import storage
@@ -12,11 +15,9 @@ from cochef.experiments.jobs import JobStore, in_order
 from cochef.experiments.shared_store import SharedStore
 from cochef.learning.runs import CHECKPOINTS
 from cochef.learning.writers import METRICS, read_metrics
-from tests.cluster.conftest import REPOSITORY
-from tests.cluster.processes import driver, finish, first_line, output, smoke
+from tests.cluster.processes import REPOSITORY, driver, finish, output, smoke, wait_until
 from tests.cluster.writing import diamond
 from tests.learning.small_runs import bits
-from tests.narrow_layout import NARROW
 
 TIMES = ("done.json", "report.html", "report.md")  # files that say how long jobs took
 
@@ -24,17 +25,23 @@ TIMES = ("done.json", "report.html", "report.md")  # files that say how long job
 @pytest.fixture
 def settings(cluster, tmp_path):
     """What a driver of small jobs needs."""
-    return {
-        "address": cluster.address,
-        "out": str(tmp_path / "out"),
-        "scratch": str(tmp_path / "scratch"),
-        "notes": str(tmp_path / "notes"),
-    }
+    return settings_in(tmp_path) | {"address": cluster.address}
+
+
+def settings_in(directory):
+    names = ("out", "scratch", "notes")
+    return {name: str(directory / name) for name in names}
+
+
+def attempts(settings):
+    """Words and processes of all attempts."""
+    path = Path(settings["notes"])
+    return [tuple(line.split()) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def words(settings):
     """The words of all attempts."""
-    return sorted(line.split()[0] for line in Path(settings["notes"]).read_text().splitlines())
+    return sorted(word for word, _ in attempts(settings))
 
 
 def artefacts(root):
@@ -56,17 +63,18 @@ def artefacts(root):
     return found
 
 
-def test_two_drivers_on_one_store_do_no_job_twice(settings, tmp_path):
+def test_two_drivers_on_one_store_do_no_job_twice(drivers, settings, tmp_path):
     store = str(tmp_path / "store")
-    first = driver(settings, store=store, seconds=1.0)
-    second = driver(settings, store=store, seconds=1.0, out=str(tmp_path / "other"))
-    printed = [output(process)[0] for process in (first, second)]
-    assert [text.splitlines()[-1] for text in printed] == ["abacd", "abacd"], printed
+    other = driver(settings, store=store, seconds=1.0, out=str(tmp_path / "other"))
+    wait_until(lambda: attempts(settings), other, "the first job has begun")
+    own = drivers.drive(settings, store=store, seconds=1.0)
+    printed = output(other)[0].splitlines()
+    assert (own.get("last"), printed[-1]) == ("abacd", "abacd"), (own, printed)
     assert words(settings) == ["a", "b", "c", "d"]
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == [".lock"]
 
 
-def test_jobs_that_were_finished_anywhere_are_not_done_again(settings, tmp_path):
+def test_jobs_that_were_finished_anywhere_are_not_done_again(drivers, settings, tmp_path):
     LocalEngine().run(
         in_order([diamond(notes=Path(settings["notes"]))]),
         JobStore(tmp_path / "out"),
@@ -74,43 +82,75 @@ def test_jobs_that_were_finished_anywhere_are_not_done_again(settings, tmp_path)
         lambda _: None,
     )
     store = f"bucket://{tmp_path.name}"
-    assert finish(settings, store=store) == ("abacd", [])
-    assert finish(settings, store=store, out=str(tmp_path / "new")) == ("abacd", [])
+    for out in ("out", "new"):
+        found = drivers.drive(settings, store=store, out=str(tmp_path / out))
+        assert found == {"last": "abacd", "logged": []}
     assert words(settings) == ["a", "b", "c", "d"]
 
 
-def test_a_job_for_the_driver_alone_is_given_to_no_node(settings):
-    process = driver(settings, first_on_driver=True)
-    printed = output(process)[0]
-    assert printed.splitlines()[-1] == "abacd", printed
-    places = dict(line.split() for line in Path(settings["notes"]).read_text().splitlines())
-    assert places.pop("a") == str(process.pid)
-    assert str(process.pid) not in places.values()
+def test_a_job_for_the_driver_alone_is_given_to_no_node(drivers, settings):
+    found = drivers.drive(settings, first_on_driver=True)
+    assert found.get("last") == "abacd", found
+    places = dict(attempts(settings))
+    assert places.pop("a") == str(drivers.pid)
+    assert str(drivers.pid) not in places.values()
 
 
-def test_an_error_in_a_job_names_the_job_and_what_was_wrong(settings):
-    last, _ = finish(settings, error="the soup is cold")
-    assert re.fullmatch(r"write-a-\w+ on \S+: the soup is cold", last)
+def test_an_error_in_a_job_names_the_job_and_what_was_wrong(drivers, settings):
+    found = drivers.drive(settings, error="the soup is cold")
+    assert re.fullmatch(r"write-a-\w+ on \S+: the soup is cold", found["error"])
     assert words(settings) == ["a"]
 
 
-def test_a_node_with_other_code_is_refused(new_cluster, environment, settings, tmp_path):
-    other = tmp_path / "other"
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        ("read-only", r"the store cannot be written \(PermissionError"),
+        ("full", r"the store cannot be written \(OSError: No space left on device\)"),
+        ("cut short", r"of \d+ bytes of \S+ only 200 are stored"),
+    ],
+)
+def test_storage_that_fails_is_a_clear_error_and_nothing_of_it_is_read(
+    drivers, settings, bucket_failure, tmp_path, failure, reason
+):
+    store = f"bucket://{tmp_path.name}"
+    bucket_failure.write_text(failure)
+    found = drivers.drive(settings, store=store)
+    assert re.match(rf"write-a-\w+ on \S+: {store}: {reason}.* to resume$", found["error"])
+    assert not list((tmp_path / "out" / "jobs").rglob("text"))
+    bucket_failure.unlink()
+    found = drivers.drive(settings, store=store)
+    assert found.get("last") == "abacd", found
+    found = drivers.drive(settings, store=store, out=str(tmp_path / "new"))
+    assert found == {"last": "abacd", "logged": []}
+
+
+@pytest.fixture(scope="module")
+def open_cluster(new_cluster, environment, tmp_path_factory):
+    """A node with other code, that asks nobody for a token."""
+    other = tmp_path_factory.mktemp("other") / "src"
     shutil.copytree(REPOSITORY / "src", other, ignore=shutil.ignore_patterns("data", "*.pyc"))
     (other / "cochef" / "__init__.py").write_text('"""Another one."""\n__version__ = "9.9"\n')
-    cluster = new_cluster(nodes=0)
-    paths = [str(other), environment["PYTHONPATH"]]
-    cluster.add_node(
-        num_cpus=1, node_ip_address="127.0.0.1", env_vars={"PYTHONPATH": ":".join(paths)}
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(other), environment["PYTHONPATH"]]))
+        return new_cluster(head_cpus=1, nodes=0)
+
+
+def test_a_driver_warns_of_an_open_cluster_and_refuses_a_node_with_other_code(
+    drivers, open_cluster, tmp_path
+):
+    settings = settings_in(tmp_path) | {"address": open_cluster.address}
+    found = drivers.drive(settings)
     own = r"driver has cochef 0\.\d+\.\d+ \(code"
-    last, _ = finish(settings, address=cluster.address)
-    assert re.search(rf"node \S+ has cochef 9\.9 \(code .*{own}", last), last
-    assert not Path(settings["notes"]).exists()
+    assert re.search(rf"node \S+ has cochef 9\.9 \(code .*{own}", found["error"])
+    (line,) = found["logged"]
+    assert line.startswith("WARNING: the cluster listens on 127.0.0.1 and asks nobody for a token")
+    assert not words(settings)
 
 
-def test_a_driver_says_that_no_node_is_large_enough_for_a_job(settings):
-    line = first_line(driver(settings, cpus=99))
+def test_a_driver_says_that_no_node_is_large_enough_for_a_job(drivers, settings):
+    (line,) = drivers.drive(settings, cpus=99, until="WARNING")["logged"]
     assert line.startswith("WARNING: no node has 99 cores and 0.1 GiB of memory, as a job needs")
 
 
@@ -120,37 +160,50 @@ def test_a_driver_without_the_token_is_refused(settings, monkeypatch):
     assert "the token must be that of its nodes" in last
 
 
-@pytest.fixture(scope="module")
-def narrow(tmp_path_factory):
-    path = tmp_path_factory.mktemp("layout") / "narrow.toml"
-    path.write_text(NARROW)
-    return path
+def test_a_cluster_of_ones_own_is_closed_to_others(environment, tmp_path, monkeypatch):
+    """It listens on loopback, and has a token that no file holds."""
+    monkeypatch.delenv("RAY_AUTH_MODE")
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = settings_in(tmp_path) | {"address": None, "seconds": 1.0}
+    process = driver(settings)
+    wait_until(lambda: attempts(settings), process, "the first job has begun")
+    processes = psutil.Process(process.pid).children(recursive=True)
+    (raylet,) = [child for child in processes if child.name() == "raylet"]
+    listening = [
+        connection.laddr.ip
+        for child in processes
+        for connection in child.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    variables = raylet.environ()
+    printed = output(process)[0]
+    assert printed.splitlines()[-1] == "abacd", printed
+    assert "WARNING" not in printed
+    assert listening
+    assert set(listening) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert variables["RAY_AUTH_MODE"] == "token"
+    assert len(variables["RAY_AUTH_TOKEN"]) == 64
+    assert not (tmp_path / ".ray" / "auth_token").exists()
 
 
-@pytest.fixture(scope="module")
-def local(environment, narrow, tmp_path_factory):
-    root = tmp_path_factory.mktemp("local")
-    smoke(narrow, root)
-    return root
-
-
-def test_nodes_exchange_what_they_make_through_a_bucket(settings, tmp_path):
-    last, _ = finish(settings, store=f"bucket://{tmp_path.name}")
-    assert last == "abacd"
-    assert words(settings) == ["a", "b", "c", "d"]
-
-
-@pytest.mark.parametrize("kind", ["directory", pytest.param("bucket", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["directory", "bucket"])
 def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(cluster, local, narrow, tmp_path, kind):
-    store = {"directory": tmp_path / "store", "bucket": f"bucket://{tmp_path.name}"}[kind]
-    where = ("--engine", "ray", "--address", cluster.address, "--store", store)
-    logged = smoke(narrow, tmp_path / "out", *where, "--scratch", tmp_path / "scratch")
+    store = {"directory": str(tmp_path / "store"), "bucket": f"bucket://{tmp_path.name}"}[kind]
+    where = ("--engine", "ray", "--address", cluster.address, "--store", store, "--job-cpus", 2)
+    out = tmp_path / "out"
+    logged = smoke(narrow, out, *where, "--scratch", tmp_path / "scratch")
     expected = artefacts(local)
     assert len(expected) > 50
-    found = artefacts(tmp_path / "out")
+    found = artefacts(out)
     assert found.keys() == expected.keys()
     assert [name for name in found if found[name] != expected[name]] == []
     assert "population-sp-narrow-01: 100%" in logged  # progress of the nodes, as lines
-    report = next((tmp_path / "out" / "jobs").glob("report-*")) / "report.md"
-    assert f"--agents {tmp_path / 'out' / 'jobs' / 'agents-'}" in report.read_text()
-    assert SharedStore(str(store)).is_complete(report.parent.name)
+    report = next((out / "jobs").glob("report-*")) / "report.md"
+    assert f"--agents {out / 'jobs' / 'agents-'}" in report.read_text()
+    shared = SharedStore(store)
+    assert shared.is_complete(report.parent.name)
+    # A node has room for one of these jobs at a time.
+    shards = [path.name for path in (out / "jobs").glob("shard-population-*")]
+    claimed = [json.loads(shared.read(shared.path(name, "claims", "000001"))) for name in shards]
+    assert len({claim["process"] for claim in claimed}) == len(shards) == 2

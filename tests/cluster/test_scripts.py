@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import yaml
 
-from tests.cluster.conftest import REPOSITORY
+from tests.cluster.processes import REPOSITORY
 
 CLUSTER = REPOSITORY / "cluster"
 

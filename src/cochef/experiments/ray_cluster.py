@@ -1,6 +1,7 @@
 """All that touches Ray: connecting, checking nodes, submitting jobs, messages from nodes."""
 
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from cochef.errors import InputError, how_to_install, missing_extra
 from cochef.experiments.code_version import code_version
 from cochef.experiments.ray_worker import JobOutcome, JobRequest, Message
 from cochef.learning.writers import Log
+from cochef.runtime import compile_settings
 
 AUTH_MODE = "RAY_AUTH_MODE"
 LOOPBACK = "127.0.0.1"
@@ -26,19 +28,23 @@ def connected(address: str | None, log: Log) -> Iterator[None]:
         raise InputError(f"address is {address!r}; it takes HOST:PORT, run on a machine near it")
     _set_environment(address)
     ray = _ray()
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    options: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": "error",
+        # Programs that are compiled in another way give other bits.
+        "runtime_env": {"env_vars": compile_settings()},
+    }
     if address is None:
         options |= {"_node_ip_address": LOOPBACK, "include_dashboard": False}
     try:
         ray.init(address=address or "local", **options)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except Exception as error:  # Ray raises this very type if a node does not start in time
         raise InputError(
             f"no Ray cluster at {address or 'this machine'} ({_first_line(error)}); start one, or "
             "give its --address; the token must be that of its nodes (docs/cluster.md)"
         ) from error
     try:
-        _warn_of_open_networks(log)
-        _check_nodes()
+        _check_nodes(log)
         yield
     finally:
         ray.shutdown()
@@ -49,6 +55,9 @@ def _set_environment(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Only who knows the token may talk to the cluster.
     os.environ.setdefault(AUTH_MODE, "token")
+    if address is None:
+        # Of this cluster alone; Ray would write one to the home directory, for others to read.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     if address is None or _is_loopback(address.rpartition(":")[0]):
         # Ray takes the address of a network card in place of loopback, and listens there, unless
         # it is told that there is no cluster of several machines; the name is Ray's.
@@ -65,13 +74,13 @@ def _ray() -> Any:  # noqa: ANN401
     return ray
 
 
-def _warn_of_open_networks(log: Log) -> None:
-    ray = _ray()
-    addresses = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
-    outside = sorted(address for address in addresses if not _is_loopback(address))
-    if outside and os.environ[AUTH_MODE] != "token":
+def _warn_of_open_networks(asks: Mapping[str, bool], log: Log) -> None:
+    """Warn of nodes that others can reach; `asks` has by address whether one asks for a token."""
+    is_open = sorted(address for address in asks if not asks[address])
+    outside = sorted(address for address in asks if not _is_loopback(address))
+    if is_open:
         log(
-            f"WARNING: the cluster listens on {', '.join(outside)} and asks nobody for a token: "
+            f"WARNING: the cluster listens on {', '.join(is_open)} and asks nobody for a token: "
             "whoever reaches it can run programs on it. Set RAY_AUTH_MODE=token on all machines "
             "(docs/cluster.md)"
         )
@@ -88,26 +97,33 @@ def _is_loopback(address: str) -> bool:
     return address == "localhost"
 
 
-def _check_nodes() -> None:
-    """Refuse a cluster with a node that has other code."""
+def _check_nodes(log: Log) -> None:
+    """Refuse a cluster with a node that has other code; warn of one that others can reach."""
     ray = _ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
 
-    nodes = {node["NodeID"]: node["NodeName"] for node in ray.nodes() if node["Alive"]}
-    probe = _version_task()
-    references = {}
-    for node_id in nodes:
-        affinity = NodeAffinitySchedulingStrategy(node_id, soft=False)
-        references[node_id] = probe.options(num_cpus=0, scheduling_strategy=affinity).remote()
-    for node_id, reference in references.items():
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    references = []
+    for node in nodes:
+        affinity = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        task = _probe_task().options(num_cpus=0, scheduling_strategy=affinity)
+        references.append(task.remote())
+    versions: dict[str, str] = {}
+    asks: dict[str, bool] = {}
+    for node, reference in zip(nodes, references, strict=True):
+        name, address = node["NodeName"], node["NodeManagerAddress"]
         try:
-            found = ray.get(reference, timeout=CHECK_SECONDS)
+            version, mode = ray.get(reference, timeout=CHECK_SECONDS)
         except ray.exceptions.RayError as error:
             raise InputError(
-                f"node {nodes[node_id]} does not answer ({_first_line(error)}); "
+                f"node {name} does not answer ({_first_line(error)}); "
                 f"run {how_to_install('cluster')} there"
             ) from error
-        _check_version(nodes[node_id], found)
+        versions[node["NodeID"]] = version
+        asks[address] = asks.get(address, True) and mode == "token"
+    _warn_of_open_networks(asks, log)
+    for node in nodes:
+        _check_version(node["NodeName"], versions[node["NodeID"]])
 
 
 def _check_version(node: str, found: str) -> None:
@@ -122,37 +138,41 @@ def _check_version(node: str, found: str) -> None:
 # package. So these two also run on a node whose package is another one, and can say so.
 
 
-def _version_task() -> Any:  # noqa: ANN401
+@lru_cache(maxsize=1)
+def _probe_task() -> Any:  # noqa: ANN401
     ray = _ray()
 
-    def find_version() -> str:
+    def probe() -> tuple[str, str]:
+        """The version of a node's code, and how it knows who may talk to it."""
+        import os  # noqa: PLC0415
         from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
+        mode = os.environ.get("RAY_AUTH_MODE", "").lower()
         try:
             from cochef.experiments.code_version import code_version  # noqa: PLC0415
 
-            return str(code_version())
+            return str(code_version()), mode
         except ImportError:
             pass
         try:
-            return f"cochef {version('cochef')}"
+            return f"cochef {version('cochef')}", mode
         except PackageNotFoundError:
-            return "no cochef"
+            return "no cochef", mode
 
-    return ray.remote(find_version)
+    return ray.remote(probe)
 
 
 @lru_cache(maxsize=1)
 def _job_task() -> Any:  # noqa: ANN401
     ray = _ray()
-    find_version = _version_task()._function
+    probe = _probe_task()._function
 
     def do_job(expected: str, boxed: list[Any], inbox: Any) -> Any:  # noqa: ANN401
         import platform  # noqa: PLC0415
 
         import ray  # noqa: PLC0415
 
-        found = find_version()
+        found, _ = probe()
         if found != expected:
             return {"node": platform.node(), "version": found}
         from cochef.experiments.ray_worker import perform  # noqa: PLC0415

@@ -79,7 +79,7 @@ class SharedStore:
         """Store all files of a finished job; what the first one stored stays."""
         found = self._upload(name, "files", directory)
         if not self.is_complete(name):
-            self.write(self.path(name, COMPLETE), _list_bytes(found))
+            self._write_whole(self.path(name, COMPLETE), _list_bytes(found))
         # Only a finished job's list is read from now on.
         with suppress(FileNotFoundError), self._access("cleared"):
             self.files.rm(self.path(name, "progress"), recursive=True)
@@ -95,7 +95,7 @@ class SharedStore:
         """Store the files of an unfinished attempt, in place of those that it stored before."""
         area = f"progress/{number:06}"
         found = self._upload(name, area, directory)
-        self.write(self.path(name, area, COMPLETE), _list_bytes(found))
+        self._write_whole(self.path(name, area, COMPLETE), _list_bytes(found))
         kept = {COMPLETE, *found.values()}
         for file_name in self.names(name, area):
             if file_name not in kept:
@@ -170,9 +170,12 @@ class SharedStore:
         return found
 
     def _store(self, path: str, content: bytes) -> None:
-        """Store a file, unless it is there; an error if less than all of it arrived."""
-        if self._size(path) == len(content):
-            return
+        """Store a file, unless it is there."""
+        if self._size(path) != len(content):
+            self._write_whole(path, content)
+
+    def _write_whole(self, path: str, content: bytes) -> None:
+        """Write a file; an error if less than all of it arrived."""
         self.write(path, content)
         size = self._size(path)
         if size != len(content):
