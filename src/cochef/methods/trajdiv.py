@@ -103,16 +103,16 @@ def _own(
 class TrajectoryDiversity:
     """A loss that raises alpha * JSD (Lupu et al. 2021, eq. 6).
 
-    It is computed on a few trajectories of each member, drawn anew for every gradient step: every
+    It is computed on few trajectories of each member, drawn anew for every gradient step: every
     policy is evaluated on the trajectories of all members, so whole rollouts would cost about N
-    times as much as PPO's own loss.
+    times as much as PPO's own loss. One trajectory a member costs twice as much as that loss.
     """
 
     weight: float = 0.1
     """alpha, the HSP paper's diversity coefficient."""
     action_discount: float = 0.5
     """g, the HSP paper's traj. gamma."""
-    rows: int = 4
+    rows: int = 1
     """Trajectories of a member in a gradient step: ours, the paper does not say."""
 
     def __call__(
