@@ -15,16 +15,16 @@ FCP = {0: 150.0, 1: 171.0, 2: 166.0, 3: 160.0}
 PARTNERS = ("script:onion", "script:dish_50%")
 
 
-def made(scores, unit="population_seed", partners=PARTNERS):
+def made(scores, unit="population_seed", partners=PARTNERS, drop=10):
     """Records with one episode a seat, by the mean of each method's training seeds.
 
-    The second partner gives ten points less.
+    The second partner gives `drop` points less.
     """
     rows = []
     for agent, seeds in scores.items():
         for seed, mean in seeds.items():
             for number, partner in enumerate(partners):
-                score = mean - 10 * number
+                score = mean - drop * number
                 rows += [(agent, seed, partner, 0, score - 1), (agent, seed, partner, 1, score + 1)]
     agents, seeds, with_whom, seats, values = map(np.array, zip(*rows, strict=True))
     zeros = np.zeros(len(rows), int)
@@ -88,6 +88,13 @@ def test_a_difference_that_seeds_may_explain_is_not_called_one():
     close = {seed: mean + (-1) ** seed * 9 for seed, mean in HSP.items()}
     sentence = findings.main_finding(made({"hsp": HSP, "mep": close}))
     assert "which training seeds alone may explain" in sentence
+
+
+def test_equal_scores_are_not_said_to_range_from_one_partner_to_another():
+    sentence = findings.main_finding(made({"hsp": {0: 0.0}}, drop=0))
+    assert sentence == "hsp scores 0.0 with each of 2 partners (a single agent)."
+    apart = findings.main_finding(made({"hsp": {0: 90.0}}))
+    assert "85.0 over 2 partners, from 80.0 with script:dish_50% to 90.0 with script:on" in apart
 
 
 def test_a_single_seed_is_said_to_be_one():

@@ -133,6 +133,9 @@ COMMANDS: Mapping[str, type | CommandGroup] = {
 }
 
 
+OPTIONS = ("-h", "--help", "--version", "--tyro-print-completion", "--tyro-write-completion")
+
+
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Play and watch": ("play", "watch", "replay", "layouts", "partners"),
     "Train": ("run", "status", "train", "pool", "clone", "presets", "cluster-plan"),
@@ -220,10 +223,11 @@ def _summary(command: type | CommandGroup) -> str:
 def completed(words: Sequence[str]) -> list[str]:
     """The words with a group's default subcommand where none is given.
 
-    A command or subcommand that does not exist is an error.
+    A command, subcommand or option before them that does not exist is an error.
     """
     first, *rest = words
-    if first.startswith("-"):  # options of tyro, such as those for completion
+    if first.startswith("-"):
+        known(first, "option before a command", OPTIONS)
         return [*words]
     command = COMMANDS[known(first, "command", COMMANDS)]
     if not isinstance(command, CommandGroup):

@@ -29,14 +29,15 @@ def _single(records: Records, agent: str) -> str:
     best = max(means, key=means.__getitem__)
     summary = records.summary()
     score = mean_text(float(np.mean(list(means.values()))), None)
+    lowest = f"{means[worst]:.1f}"
+    highest = f"{means[best]:.1f}"
+    with_whom = f"over {len(means)} partners, from {lowest} with {worst} to {highest} with {best}"
+    if lowest == highest:
+        with_whom = f"with each of {len(means)} partners"
     if len(means) == 1:
-        of_seeds = _deviation(summary.seed_deviation, summary.seeds, records)
-        return f"{agent} scores {score} with {worst}{of_seeds}."
-    return (
-        f"{agent} scores {score} over {len(means)} partners, from {means[worst]:.1f} with {worst} "
-        f"to {means[best]:.1f} with {best}"
-        f"{_deviation(summary.seed_deviation, summary.seeds, records)}."
-    )
+        with_whom = f"with {worst}"
+    of_seeds = _deviation(summary.seed_deviation, summary.seeds, records)
+    return f"{agent} scores {score} {with_whom}{of_seeds}."
 
 
 def _deviation(deviation: float | None, seeds: int, records: Records) -> str:
