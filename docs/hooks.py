@@ -58,7 +58,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
     made = {name: _from_root(ROOT / source) for name, source in FROM_ROOT.items()}
-    made["index.md"] = "---\nhide: [navigation]\n---\n\n" + made["index.md"]
+    made["index.md"] = "---\nhide: [navigation, toc]\n---\n\n" + made["index.md"]
     notebook = Path(config.docs_dir) / NOTEBOOK
     made[NOTEBOOK.replace(".ipynb", ".md")] = "\n".join(_notebook_page(notebook))
     for title, names in main.SECTIONS.items():
