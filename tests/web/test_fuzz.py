@@ -166,6 +166,8 @@ class Talker:
             self.told.set()
         elif message["type"] == "game":
             self.playing = True
+        elif message["type"] == "elsewhere":  # what the connection before sent last came later
+            self.told.set()
 
     def _proper(self):
         """What takes a participant further from where they stand."""
