@@ -1,6 +1,8 @@
 # `make run` and `make test` set up all they need in .venv; a second call installs nothing.
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept: without it every process compiles what it imports anew, a pytest worker for 15 s.
+unexport PYTHONDONTWRITEBYTECODE
 # Python compiles what it imports; compiling all that is installed takes longer.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \

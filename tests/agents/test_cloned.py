@@ -62,24 +62,32 @@ def play(agent, states, rounds=1):
 
 LOG_ODDS = {USE: 6.0, STAY: 5.0, W: 4.0, E: 3.0, S: 2.0, N: 1.0}
 IN_ORDER = [LOG_ODDS[action] for action in Action]
-EAGER = cloned.HumanClone(constant_network(IN_ORDER), ROOM, greedy=True)
-EAGER_2019 = cloned.HumanClone(constant_network(IN_ORDER, CloneNetwork2019), ROOM, greedy=True)
 
 
-def test_a_clone_on_the_spot_of_its_last_three_states_does_not_do_what_it_did_there():
+@pytest.fixture(scope="module")
+def eager():
+    return cloned.HumanClone(constant_network(IN_ORDER), ROOM, greedy=True)
+
+
+@pytest.fixture(scope="module")
+def eager_2019():
+    return cloned.HumanClone(constant_network(IN_ORDER, CloneNetwork2019), ROOM, greedy=True)
+
+
+def test_a_clone_on_the_spot_of_its_last_three_states_does_not_do_what_it_did_there(eager):
     # Three times in vain, then the next likely, until the likeliest is none of the last three.
-    assert play(EAGER, [HERE] * 9) == [USE, USE, USE, STAY, W, E, USE, STAY, W]
+    assert play(eager, [HERE] * 9) == [USE, USE, USE, STAY, W, E, USE, STAY, W]
 
 
-def test_a_clone_of_2019_repeats_itself_once_more_at_the_start_of_an_episode():
-    assert play(EAGER_2019, [HERE] * 9) == [USE, USE, USE, USE, STAY, W, E, USE, STAY]
-    assert play(EAGER_2019, [TURNED] + [HERE] * 4) == [USE, USE, USE, USE, STAY]
+def test_a_clone_of_2019_repeats_itself_once_more_at_the_start_of_an_episode(eager_2019):
+    assert play(eager_2019, [HERE] * 9) == [USE, USE, USE, USE, STAY, W, E, USE, STAY]
+    assert play(eager_2019, [TURNED] + [HERE] * 4) == [USE, USE, USE, USE, STAY]
 
 
-def test_another_facing_or_place_is_another_spot():
-    assert play(EAGER, [HERE, HERE, TURNED] * 3) == [USE] * 9
-    assert play(EAGER, [HERE, HERE, ELSEWHERE] * 3) == [USE] * 9
-    assert play(EAGER, [HERE] * 3 + [TURNED] + [HERE] * 5)[:8] == [USE] * 7 + [STAY]
+def test_another_facing_or_place_is_another_spot(eager):
+    assert play(eager, [HERE, HERE, TURNED] * 3) == [USE] * 9
+    assert play(eager, [HERE, HERE, ELSEWHERE] * 3) == [USE] * 9
+    assert play(eager, [HERE] * 3 + [TURNED] + [HERE] * 5)[:8] == [USE] * 7 + [STAY]
 
 
 def test_a_clone_samples_by_its_probabilities_unless_it_is_greedy():

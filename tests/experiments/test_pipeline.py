@@ -95,21 +95,26 @@ def test_the_return_with_every_partner_is_logged(finished, narrow):
     assert np.array([line["partner_returns"] for line in metrics]).shape == (8, 2, 6)
 
 
-def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(finished, narrow):
+@pytest.mark.parametrize(
+    ("method", "anew"),
+    [
+        ("sp", ("evaluation",)),  # its agents are FCP's population
+        pytest.param("mep", ("pool", "agents", "evaluation"), marks=pytest.mark.long),
+    ],
+)
+def test_a_second_run_does_nothing_again_and_another_method_shares_what_there_is(
+    finished, narrow, method, anew
+):
     root, _ = finished
     before = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
-    words = ("--method", "hsp", "fcp", "mep", "--preset", "smoke", "--out", root)
+    words = ("--method", "hsp", "fcp", method, "--preset", "smoke", "--out", root)
     done = apart("run", "--layout", narrow, *words)
     assert done.returncode == 0, done.stderr
     after = {path: path.stat().st_mtime_ns for path in root.glob("jobs/*/done.json")}
     assert {path: after[path] for path in before} == before
     new = {path.parent.name.rsplit("-", 1)[0] for path in after.keys() - before.keys()}
-    assert new == {
-        "pool-mep-narrow",
-        "agents-mep-narrow",
-        "evaluation-mep-narrow",
-        "report-hsp-fcp-mep-narrow",
-    }
+    expected = {f"{stage}-{method}-narrow" for stage in anew}
+    assert new == expected | {f"report-hsp-fcp-{method}-narrow"}
 
 
 def test_status_shows_every_job(finished, cochef):
@@ -297,7 +302,9 @@ def under_way(store, jobs):
     return begun - done
 
 
+@pytest.mark.long
 def test_a_second_process_on_the_same_directory_leaves_the_first_alone(narrow, tmp_path):
+    """By the command line: beyond the store's own test, `cochef run` asks before it begins."""
     first = worker(narrow, tmp_path)
     while first.poll() is None and not (tmp_path / "jobs").exists():
         time.sleep(0.05)

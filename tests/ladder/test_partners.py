@@ -102,13 +102,14 @@ def trainer(sampling, identity, learners, network=GRU):
     ("sampling", "network"),
     [
         (Sampling.STRATIFIED, GRU),
-        (Sampling.UNIFORM, GRU),
+        pytest.param(Sampling.UNIFORM, GRU, marks=pytest.mark.long),
         pytest.param(Sampling.PRIORITISED, GRU, marks=pytest.mark.long),
         (Sampling.STRATIFIED, MINGRU),
     ],
     ids=["stratified", "uniform", "prioritised", "stratified-mingru"],
 )
 def test_a_recurrent_learner_follows_whoever_it_meets_in_either_seat(sampling, network, caplog):
+    """The long cases show learning; how they draw partners is in test_partner_sampling.py."""
     learning = trainer(sampling, PartnerIdentity.NUMBER, LEARNERS, network)
     state = learning.begin()
     with jax.log_compiles():

@@ -97,7 +97,8 @@ def check(method, directory, iterations, kills, seed):
 
 
 def test_a_run_that_is_killed_ends_as_if_nothing_had_happened(tmp_path):
-    check("hsp", tmp_path, iterations=60, kills=2, seed=0)
+    (reached,) = check("hsp", tmp_path, iterations=60, kills=1, seed=0)
+    assert reached > 0  # it had begun to learn
 
 
 @pytest.mark.long

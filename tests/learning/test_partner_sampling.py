@@ -76,7 +76,11 @@ def test_stratified_every_partner_gets_as_many_kitchens_and_both_seats_as_often(
     assert (counts == KITCHENS // SIZE).all()
 
 
-@pytest.mark.parametrize("kitchens", [1, 2, 3, 4, 5, 7, 9, 18])
+MORE_KITCHENS = (pytest.param(number, marks=pytest.mark.long) for number in (2, 3, 5, 9, 18))
+
+
+# Of 6 partners: fewest kitchens, fewer with a common divisor, more without one.
+@pytest.mark.parametrize("kitchens", [1, 4, 7, *MORE_KITCHENS])
 def test_stratified_with_any_number_of_kitchens_all_partners_have_both_seats_as_often(kitchens):
     chosen = pool(Sampling.STRATIFIED)
     pairing, seat = partner_sampling.begin(chosen, jnp.ones(kitchens, bool), KEYS)
