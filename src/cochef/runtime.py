@@ -66,7 +66,12 @@ def cores() -> int:
 
 
 def use_cores(number: int) -> None:
-    """Make some cores of a CPU a device each, before JAX has computed something."""
+    """Make some cores of a CPU a device each, before JAX has computed something.
+
+    Results have the same bits on machines with other numbers of cores.
+    """
+    # XLA divides large products among so many threads, else by the cores that it finds.
+    os.environ["NPROC"] = str(number)
     if number > 1:
         # JAX refuses to change the number of devices after its backend has started.
         with contextlib.suppress(RuntimeError):

@@ -1,5 +1,6 @@
 """The arguments that say where jobs run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,6 @@ GIB = 1024**3
         ("address", "127.0.0.1:6379"),
         ("store", "s3://bucket"),
         ("scratch", Path("there")),
-        ("job_cpus", 1),
         ("job_gpus", 0.5),
         ("job_memory", 4.0),
         ("retries", 0),
@@ -54,6 +54,30 @@ def test_a_task_of_ray_has_what_a_job_was_given():
 def test_resources_that_no_job_can_have_are_refused(name, value):
     with pytest.raises(InputError, match=f"{name.replace('_', '-')} is {value:g}"):
         EngineArguments("ray", **{name: value}).make()
+
+
+# Of many samples, as in a gradient: threads add up parts of it.
+BITS_OF_A_PRODUCT = """
+import os, sys
+number = int(sys.argv[1]) if len(sys.argv) > 1 else None
+if number is None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from cochef.cli.engine import EngineArguments
+EngineArguments(job_cpus=number).use_cores()
+import jax, numpy as np
+inputs = np.random.default_rng(0).random((3200, 64), "f4")
+print(np.asarray(jax.jit(lambda inputs: inputs.T @ inputs)(inputs)).tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_jobs_with_one_core_have_the_bits_of_a_machine_with_one():
+    command = [sys.executable, "-c", BITS_OF_A_PRODUCT]
+    found = [
+        subprocess.run([*command, *more], capture_output=True, check=True, timeout=120).stdout
+        for more in ([], ["1"])
+    ]
+    assert found[0] == found[1] != b""
 
 
 def test_the_local_engine_loads_nothing_of_a_cluster(tmp_path):

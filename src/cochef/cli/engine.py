@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cochef.errors import InputError
+from cochef.runtime import cores, use_cores
 from cochef.validation import number, whole_number
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class EngineArguments:
     store: str | None = None
     """What nodes share: a directory, or a URL such as s3://bucket/runs; OUT/store if not given."""
     job_cpus: int | None = None
-    """Cores of a node for each job; as many as this machine has if not given."""
+    """Cores for each job, which decide its bits; as many as this machine has if not given."""
     job_gpus: float | None = None
     """GPUs, or a share of one, for each job that trains; none if not given."""
     job_memory: float | None = None
@@ -34,6 +35,10 @@ class EngineArguments:
     """How often a job is tried again whose worker or node died; 3 times if not given."""
     scratch: Path | None = None
     """Where nodes work; a temporary directory if not given."""
+
+    def use_cores(self) -> None:
+        """Compute in this process with as many cores as each job has."""
+        use_cores(self._cpus())
 
     def make(self) -> "Engine":
         """The engine."""
@@ -56,21 +61,26 @@ class EngineArguments:
         from cochef.experiments.ray_engine import JobResources
 
         usual = JobResources()
-        cpus = usual.cpus if self.job_cpus is None else self.job_cpus
         gpus = usual.gpus if self.job_gpus is None else self.job_gpus
         memory = usual.memory if self.job_memory is None else self.job_memory
         retries = usual.retries if self.retries is None else self.retries
         return JobResources(
-            cpus=whole_number(cpus, "job-cpus", 1, MOST),
+            cpus=self._cpus(),
             gpus=number(gpus, "job-gpus", 0.0, MOST),
             memory=number(memory, "job-memory", 0.1, 1e5),
             retries=whole_number(retries, "retries", 0, MOST),
         )
 
+    def _cpus(self) -> int:
+        """Cores for each job."""
+        if self.job_cpus is None:
+            return cores()
+        return whole_number(self.job_cpus, "job-cpus", 1, MOST)
+
     def _refuse_others(self) -> None:
         """Refuse what only a cluster has."""
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name != "engine" and value is not None:
+            if entry.name not in ("engine", "job_cpus") and value is not None:
                 flag = entry.name.replace("_", "-")
                 raise InputError(f"{flag} is {value}; it is for --engine ray")

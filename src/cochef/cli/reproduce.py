@@ -12,7 +12,7 @@ from cochef.cli.engine import EngineArguments
 from cochef.cli.output import JsonOption, log, print_json, print_line, print_rows
 from cochef.cli.progress import RESUMES, training_progress
 from cochef.experiments.presets import PRESETS, PresetName
-from cochef.runtime import compile_quickly, use_all_cores
+from cochef.runtime import compile_quickly
 
 if TYPE_CHECKING:
     from cochef.experiments.engines import Engine
@@ -70,7 +70,7 @@ class Reproduce:
         interrupts.explain(RESUMES)
         for seed in self.seeds:
             check_seed(seed)
-        use_all_cores()
+        self.where.use_cores()
         from cochef import reproduction
         from cochef.experiments.jobs import JobStore
         from cochef.reproduction import plan, stored

@@ -13,7 +13,6 @@ from cochef.cli.evaluate import show
 from cochef.cli.output import JsonOption, log, print_json, print_line, print_rows
 from cochef.cli.progress import RESUMES, training_progress
 from cochef.experiments.presets import Overrides, PresetName
-from cochef.runtime import use_all_cores
 
 if TYPE_CHECKING:
     from cochef.experiments.jobs import Job, JobStore
@@ -52,7 +51,7 @@ class RunMethods:
         check_seed(self.seed)
         check_layout(self.layout)
         interrupts.explain(RESUMES)
-        use_all_cores()
+        self.where.use_cores()
         from cochef.experiments import pipeline
         from cochef.experiments.jobs import Job, JobStore, in_order
         from cochef.experiments.shards import split
