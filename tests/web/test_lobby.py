@@ -5,7 +5,7 @@ import time
 
 import pytest
 from starlette.websockets import WebSocket
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from cochef.kitchen import layouts
@@ -14,7 +14,7 @@ from cochef.web.connection import TRY_AGAIN_LATER
 from cochef.web.loop import GameLoop, Rooms
 from cochef.web.server import play_app
 from cochef.web.session import GameSetup
-from tests.web.serving import serving
+from tests.web.serving import get, serving
 from tests.web.talking import talking
 
 RING = layouts.get("coordination_ring")
@@ -52,6 +52,36 @@ def test_whoever_is_gone_for_longest_makes_room_and_whoever_is_here_stays(url):
         with talking(url, "third") as third:
             third.say("hello")
             assert third.hear("choose", "full")["type"] == "full"
+
+
+def test_a_game_of_a_page_that_has_gone_before_its_room_is_open_takes_no_place():
+    with serving(play_app([RING], [], capacity=1)) as url:
+        with talking(url, "one") as first:
+            first.say("hello")
+            first.hear("choose")
+            first.say("start", **CHOICE)  # its room takes a while to open
+            first.hear("wait")
+            with talking(url, "one") as second:
+                second.say("hello", take_over=True)
+                second.hear("choose")
+        with talking(url, "another") as talker:
+            talker.say("hello")
+            assert talker.hear("choose", "full")["type"] == "choose"
+            talker.say("start", **CHOICE)
+            assert talker.hear("game", "full")["type"] == "game"
+
+
+def test_a_token_that_is_too_long_is_neither_taken_nor_remembered(url):
+    made_up = "x" * 101
+    with pytest.raises(InvalidStatus), talking(url, made_up):
+        pass
+    assert len(cookie_set(url, made_up)) < 100
+    assert cookie_set(url, "short") is None
+
+
+def cookie_set(url, token):
+    """The cookie that the page gives a browser which comes with this one."""
+    return get(f"{url}/", cookies={"cochef": token}).cookies.get("cochef")
 
 
 def test_whoever_asks_for_everything_again_and_again_has_to_wait(url):

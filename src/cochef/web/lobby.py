@@ -63,6 +63,8 @@ class Lobby:
                         raise message
                     if visitor is None or visitor.page is not page:
                         visitor = self._greet(token, page, message)
+                    elif isinstance(message, wire.GameMessage):
+                        visitor.play(message)
                     else:
                         await self._handle(visitor, message)
                 except InputError as error:
@@ -97,8 +99,6 @@ class Lobby:
 
     async def _handle(self, visitor: Visitor, message: wire.PageMessage) -> None:
         match message:
-            case wire.Ready() | wire.KeyChange() | wire.TickDrawn() | wire.PauseGame():
-                visitor.play(message)
             case wire.Hello():
                 self._show(visitor)
             case wire.StartChosen():
@@ -106,7 +106,7 @@ class Lobby:
             case wire.Stop():
                 if visitor.live is not None:
                     self._end(visitor, visitor.live)
-            case wire.StartNext() | wire.Submit():
+            case _:
                 raise InputError("this belongs to a study, and there is none here")
 
     async def _start(self, visitor: Visitor, chosen: wire.StartChosen) -> None:
@@ -128,6 +128,8 @@ class Lobby:
         )
         visitor.send({"type": "wait"})
         await self.loop.rooms.open_beside(layout, [chosen.partner])
+        if visitor not in self._visitors.values():  # another page took over, and has gone
+            return
         visitor.drop_game()
         self._games += 1
         live = self.loop.add(setup, partial(visitor.on_tick, partial(self._end, visitor)))

@@ -88,7 +88,7 @@ def play_app(
     @app.get("/")
     def front(request: Request) -> Response:
         response = page("play.html")
-        if COOKIE not in request.cookies:
+        if not tickets.is_token(request.cookies.get(COOKIE, "")):
             set_cookie(response, request, COOKIE, tickets.token(), days=1.0)
         return response
 
@@ -98,9 +98,12 @@ def play_app(
 
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
-        token = websocket.cookies.get(COOKIE)
+        token = websocket.cookies.get(COOKIE, "")
+        if not tickets.is_token(token):
+            await converse(websocket, [], None)
+            return
         allowances = [of_visitor[token], of_address[network_of(client_of(websocket.scope))]]
-        await converse(websocket, allowances, partial(lobby.visit, token) if token else None)
+        await converse(websocket, allowances, partial(lobby.visit, token))
 
     return app
 

@@ -154,7 +154,9 @@ class StudyService:
                     if visitor is None or visitor.page is not page:
                         visitor = await self._greet(number, page, message)
                         said = wire.Hello(False)
-                    if visitor is not None:
+                    if visitor is not None and isinstance(said, wire.GameMessage):
+                        visitor.play(said)  # whatever the store is doing
+                    elif visitor is not None:
                         async with visitor.turn:
                             await self._handle(visitor, said)
                 except StudyFullError as error:
@@ -201,8 +203,6 @@ class StudyService:
 
     async def _handle(self, visitor: _Present, message: wire.PageMessage) -> None:
         match message:
-            case wire.Ready() | wire.KeyChange() | wire.TickDrawn() | wire.PauseGame():
-                visitor.play(message)
             case wire.Hello():
                 await self.ask(self.store.note_seen, visitor.participant.number, time.time())
                 await self._show(visitor)
@@ -218,16 +218,20 @@ class StudyService:
                 number = visitor.participant.number
                 visitor.participant = await self.ask(self.store.act, number, event, time.time())
                 self._send_stage(visitor)
-            case wire.StartChosen():
+            case _:
                 raise InputError("in a study the games are chosen for you")
 
     async def _show(self, visitor: _Present) -> None:
         """Tell the page where the participant stands, and of a game that waits."""
         number = visitor.participant.number
-        visitor.participant = await self.ask(self.store.participant, number)
-        stored = None
-        if visitor.live is None:
-            stored = await self.ask(self.store.unfinished_game, number)
+        without_game = visitor.live is None
+
+        def stand() -> tuple[Participant, StoredGame | None]:
+            """Both of one moment: a game may end in between."""
+            stored = self.store.unfinished_game(number) if without_game else None
+            return self.store.participant(number), stored
+
+        visitor.participant, stored = await self.ask(stand)
         waiting = visitor.live is not None or stored is not None
         self._send_stage(visitor, waiting=waiting)
         if stored is not None:
@@ -327,8 +331,10 @@ class StudyService:
     async def _stop(self, visitor: _Present) -> None:
         live = visitor.live
         start = visitor.start
-        if live is None or start is None or live.game.is_over:
+        if live is None or start is None:
             raise InputError("no game is running")
+        if visitor.has_played:  # its end is about to be stored
+            return
         if start.phase is Phase.GAME:
             raise InputError("this game counts; please play it to its end")
         await self._finish(visitor, live, GameEnd.STOPPED)
@@ -343,7 +349,8 @@ class StudyService:
 
     async def _complete(self, visitor: _Present, live: LiveGame) -> None:
         async with visitor.turn:
-            await self._finish(visitor, live, GameEnd.COMPLETE)
+            if visitor.live is live:  # otherwise it is completed when its page comes back
+                await self._finish(visitor, live, GameEnd.COMPLETE)
 
     async def _finish(self, visitor: _Present, live: LiveGame, ended: GameEnd) -> None:
         """Store the rest of a game and its end; then tell the page, and where they stand now."""

@@ -4,6 +4,8 @@ import hashlib
 import hmac
 import secrets
 
+_LONGEST_TOKEN = 100  # characters: tokens of strangers are remembered
+
 
 def ticket(secret: bytes, number: int) -> str:
     """A participant's cookie; only the holder of the secret can make it."""
@@ -39,6 +41,11 @@ def alias(secret: bytes, number: int) -> str:
 def token() -> str:
     """A random text that nobody can guess."""
     return secrets.token_urlsafe(24)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text may be a token; it may also be one of a stranger's own making."""
+    return 0 < len(text) <= _LONGEST_TOKEN
 
 
 def same(one: str, other: str) -> bool:

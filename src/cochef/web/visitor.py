@@ -11,7 +11,7 @@ from cochef.web.loop import GameLoop
 from cochef.web.records import InterruptionReason
 from cochef.web.room import TickResult
 from cochef.web.session import Keys
-from cochef.web.wire import KeyChange, PauseGame, Ready, TickDrawn
+from cochef.web.wire import GameMessage, KeyChange, PauseGame, Ready, TickDrawn
 
 STALL_SECONDS = 2.0  # a page that far behind pauses its game, unless a study says otherwise
 FAULT = "The other chef has stopped working; the game is paused. Please tell whoever runs this."
@@ -61,7 +61,7 @@ class Visitor:
             self.loop.remove(self.live)
             self.live = None
 
-    def play(self, message: Ready | KeyChange | TickDrawn | PauseGame) -> None:
+    def play(self, message: GameMessage) -> None:
         """Apply what the page says in a game; without one it means nothing."""
         if self.live is None:
             return

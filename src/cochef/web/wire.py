@@ -97,9 +97,8 @@ class Submit:
     event: StudyEvent
 
 
-PageMessage = (
-    Hello | StartNext | StartChosen | Ready | KeyChange | TickDrawn | PauseGame | Stop | Submit
-)
+GameMessage = Ready | KeyChange | TickDrawn | PauseGame  # means something in a live game alone
+PageMessage = GameMessage | Hello | StartNext | StartChosen | Stop | Submit
 
 
 def read(frame: str) -> PageMessage:
