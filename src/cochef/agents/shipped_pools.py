@@ -4,7 +4,7 @@ Policies are stacked and in half precision, and those that several pools share a
 train with such a pool, it is unpacked into a directory like any other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
@@ -83,15 +83,8 @@ def pack(
         config=config,
         metadata={**metadata, "pools": members},
     )
-    storage.save(file, card, _stacked([tensors for _, tensors in policies]))
-
-
-def _stacked(policies: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Arrays [policies, ...] in half precision."""
-    return {
-        name: np.stack([tensors[name] for tensors in policies]).astype(np.float16)
-        for name in policies[0]
-    }
+    stacked = storage.by_name([tensors for _, tensors in policies], np.stack)
+    storage.save(file, card, {name: leaf.astype(np.float16) for name, leaf in stacked.items()})
 
 
 def unpack(file: Path, method: str, directory: Path) -> PoolFiles:

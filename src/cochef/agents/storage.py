@@ -7,7 +7,7 @@ metadata, and a checksum of the card and the parameters.
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,16 @@ def fill(skeleton: Any, tensors: Mapping[str, np.ndarray], path: Path) -> Any:  
             raise InputError(f"{path}: array {name!r} holds a number that is not finite")
     arrays = [jnp.asarray(tensors[name]) for name in expected]
     return jax.tree.unflatten(jax.tree.structure(skeleton), arrays)
+
+
+def by_name(
+    files: Sequence[Mapping[str, np.ndarray]], join: Callable[[list[np.ndarray]], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The arrays of several files as one table: `join` makes one array of those of a name."""
+    joined = {}
+    for name in files[0]:
+        joined[name] = join([tensors[name] for tensors in files])
+    return joined
 
 
 def check_layout(card: Card, layout: Layout, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Differences between methods: with every partner and over all, training seeds as the unit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,9 @@ def compare(records: Records, first: str, second: str) -> list[Comparison]:
     ]
     if len(shared) > 1:
         overall = difference(
-            _over_partners(means, shared), _over_partners(others, shared), paired=paired
+            mean_by_seed([means[partner] for partner in shared]),
+            mean_by_seed([others[partner] for partner in shared]),
+            paired=paired,
         )
         rows.insert(0, Comparison(first, second, ALL_PARTNERS, overall, overall.t_p))
     return rows
@@ -76,13 +78,12 @@ def seed_means(records: Records, agent: str) -> SeedMeans:
     return found
 
 
-def _over_partners(means: SeedMeans, partners: Sequence[str]) -> dict[int, float]:
-    """The mean over partners, all with the same weight, of the seeds that played with all."""
-    seeds = set.intersection(*(set(means[partner]) for partner in partners))
-    return {
-        seed: float(np.mean([means[partner][seed] for partner in partners]))
-        for seed in sorted(seeds)
-    }
+def mean_by_seed(parts: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """The mean over some scores by seed, all with the same weight, of the seeds that all have."""
+    found = {}
+    for seed in sorted(set.intersection(*map(set, parts))):
+        found[seed] = float(np.mean([part[seed] for part in parts]))
+    return found
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float | None]:

@@ -171,7 +171,7 @@ def _at_fault(found: Sequence[Player], loaded: Sequence[Agent], failed: Failures
     return [
         player
         for player, agent in zip(found, loaded, strict=True)
-        if any(caller in failed for caller in hosting.callers(agent))
+        if not failed.keys().isdisjoint(hosting.callers(agent))
     ]
 
 

@@ -107,7 +107,7 @@ def event_counts(
         """Means over both orders of seats: [pairs, 2, ...] with the first of the pair first."""
         shape = (len(pairs), SEATS, episodes, *leaf.shape[2:])
         by_order = np.asarray(leaf).reshape(shape).mean(axis=2)
-        # In the second seating the first of the pair sits in seat 1.
+        # In the second matchup the first of the pair sits in seat 1.
         return (by_order[:, 0] + by_order[:, 1, ::-1]) / SEATS
 
     totals = jax.tree.map(by_role, jax.vmap(play)(stacked, keys))

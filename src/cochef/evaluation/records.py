@@ -89,8 +89,10 @@ class Records:
 
 def joined(parts: Sequence[Records]) -> Records:
     """All rows of some records with the same columns."""
-    names = parts[0].columns
-    return Records({name: np.concatenate([part[name] for part in parts]) for name in names})
+    columns = {}
+    for name in parts[0].columns:
+        columns[name] = np.concatenate([part[name] for part in parts])
+    return Records(columns)
 
 
 def write(directory: Path, records: Records, manifest: Mapping[str, Any]) -> None:

@@ -335,13 +335,10 @@ def pool_events(files: PoolFiles) -> PoolEvents:
     """The event counts of all policies in a pool."""
     events = tuple(event.label for event in counted_events(files.layout))
     task_reward = {ORDER: 1.0}
-    return PoolEvents(
-        counts=np.array(
-            [[member.events.get(event, 0.0) for event in events] for member in files.members]
-        ),
-        events=events,
-        hidden_rewards=tuple(
-            task_reward if member.hidden_reward is None else member.hidden_reward
-            for member in files.members
-        ),
-    )
+    counts = []
+    hidden_rewards = []
+    for member in files.members:
+        counts.append([member.events.get(event, 0.0) for event in events])
+        hidden = member.hidden_reward
+        hidden_rewards.append(task_reward if hidden is None else hidden)
+    return PoolEvents(np.array(counts), events, tuple(hidden_rewards))

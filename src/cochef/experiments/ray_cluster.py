@@ -187,11 +187,12 @@ def has_room(options: Mapping[str, Any]) -> bool:
     """Whether some node is large enough for a task with these options, if it is free."""
     ray = _ray()
     needs = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
-    return any(
-        node["Alive"]
-        and all(node["Resources"].get(name, 0) >= options[option] for name, option in needs.items())
-        for node in ray.nodes()
-    )
+
+    def is_large_enough(node: Mapping[str, Any]) -> bool:
+        found = node["Resources"]
+        return all(found.get(name, 0) >= options[option] for name, option in needs.items())
+
+    return any(node["Alive"] and is_large_enough(node) for node in ray.nodes())
 
 
 def submit(request: JobRequest, inbox: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401

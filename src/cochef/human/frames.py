@@ -14,13 +14,13 @@ import numpy as np
 from cochef.errors import InputError
 
 
-class _Part:
+class _PickledPart:
     """Stands for any object or call in the file: keeps its arguments and state, does nothing."""
 
     arguments: tuple[Any, ...]
     state: Any = None
 
-    def __new__(cls, *arguments: object) -> "_Part":
+    def __new__(cls, *arguments: object) -> "_PickledPart":
         part = super().__new__(cls)
         part.arguments = arguments
         return part
@@ -42,14 +42,14 @@ _ADMITTED = {
 
 
 class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> type[_Part]:
+    def find_class(self, module: str, name: str) -> type[_PickledPart]:
         """A part, for a name that the tables of the archive need."""
         if (module, name) not in _ADMITTED:
             allowed = ", ".join(sorted(".".join(pair) for pair in _ADMITTED))
             raise InputError(
                 f"the pickle asks for {module}.{name}, which is refused; admitted: {allowed}"
             )
-        return _Part
+        return _PickledPart
 
 
 def columns(pickled: bytes) -> dict[str, np.ndarray]:
@@ -72,7 +72,7 @@ def columns(pickled: bytes) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _array(part: _Part) -> np.ndarray:
+def _array(part: _PickledPart) -> np.ndarray:
     """The array that a part describes: text and other objects come as a list, numbers as bytes."""
     _, shape, dtype, fortran, content = part.state
     if isinstance(content, list):

@@ -87,8 +87,7 @@ class OriginFiles:
 
     def _actors(self, skeleton: Any, rows: Sequence[int]) -> Any:  # noqa: ANN401
         tensors = [self._read(path)[1] for path in self.agents]
-        every = {name: np.stack([one[name] for one in tensors]) for name in tensors[0]}
-        by_member = axes.split_learners(every, self.learners)
+        by_member = axes.split_learners(storage.by_name(tensors, np.stack), self.learners)
         stacked = {name: leaf[list(rows)] for name, leaf in by_member.items()}
         return storage.fill(skeleton, stacked, self.path)
 

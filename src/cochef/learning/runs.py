@@ -126,9 +126,7 @@ def _joined(skeleton: Any, shards: Sequence[Path], folder: str, iteration: int) 
     """The arrays of all shards in a tree, from the files after some iteration."""
     paths = [shard / folder / f"{iteration:07}{storage.SUFFIX}" for shard in shards]
     tensors = [storage.read(path)[1] for path in paths]
-    names = tensors[0]
-    arrays = {name: np.concatenate([found[name] for found in tensors]) for name in names}
-    return storage.fill(skeleton, arrays, paths[0])
+    return storage.fill(skeleton, storage.by_name(tensors, np.concatenate), paths[0])
 
 
 def _joined_metrics(shards: Sequence[Path], config: TrainingConfig) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from cochef.evaluation.comparisons import mean_by_seed
 from cochef.evaluation.statistics import holm
 from cochef.reproduction.scores import NOT_RUN, Score
 
@@ -107,8 +108,7 @@ def averaged(scores: Sequence[Score | None]) -> dict[int, float]:
     found = [score.by_population for score in scores if score is not None]
     if not found or len(found) < len(scores):
         return {}
-    seeds = set.intersection(*(set(one) for one in found))
-    return {seed: float(np.mean([one[seed] for one in found])) for seed in sorted(seeds)}
+    return mean_by_seed(found)
 
 
 def lead_test(layouts: Sequence[Leads], against: float = 0.0) -> LeadTest | None:

@@ -50,10 +50,10 @@ def show_hyperparameters(stored: Stored) -> Page:
     for stage, title in (("first_stage", "First stage"), ("second_stage", "Second stage")):
         wanted = {**published["both"], **published[stage]}
         columns = [_settings(name, stage) for name in (stored.preset, "paper")]
-        rows = [
-            (name, *(_text(column.get(name)) for column in columns), _text(wanted.get(name)))
-            for name in dict.fromkeys([*columns[0], *wanted])
-        ]
+        rows = []
+        for name in dict.fromkeys([*columns[0], *wanted]):
+            values = [column.get(name) for column in (*columns, wanted)]
+            rows.append((name, *map(_text, values)))
         header = ("setting", stored.preset, "preset paper", "published")
         page.table(stage, ResultTable(title, header, tuple(rows)))
     rows = []

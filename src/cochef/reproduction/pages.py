@@ -65,7 +65,7 @@ def open_results(root: Path, scope: Scope) -> Stored:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _ShownExperiment:
     experiment: Experiment
     page: Page
 
@@ -75,7 +75,7 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
     shown = []
     for experiment in scope.experiments:
         about = replace(found, layouts=scope.layouts_of(experiment) or scope.layouts)
-        shown.append(_Shown(experiment, experiment.show(about)))
+        shown.append(_ShownExperiment(experiment, experiment.show(about)))
     paths = []
     for one in shown:
         name = one.experiment.name
@@ -105,7 +105,7 @@ def _note(found: Stored) -> "ResultTable":
     return ResultTable("How to read this page", ("", ""), rows)
 
 
-def _index(found: Stored, shown: Sequence[_Shown]) -> str:
+def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
     every = found.results.wanted
     parts = [
         "# Results\n",
@@ -137,7 +137,7 @@ def _counted(populations: int) -> str:
     return "one population" if populations == 1 else f"{populations} populations"
 
 
-def _experiment_table(found: Stored, shown: Sequence[_Shown]) -> ResultTable:
+def _experiment_table(found: Stored, shown: Sequence[_ShownExperiment]) -> ResultTable:
     stored_keys = {result.key for result in found.results.every}
     rows = []
     for one in shown:

@@ -226,7 +226,8 @@ def _parts(scope: Scope, phase: RunPhase, seed: int) -> Iterator[tuple[Sequence[
 def _shared_first(goals: Sequence[Goal], planned: set[str]) -> list[Job]:
     """The jobs of some goals that are not planned yet; what several goals need comes first."""
     needs = Counter(job.address for goal in goals for job in in_order([goal.job]))
-    every = [job for job in in_order([goal.job for goal in goals]) if job.address not in planned]
+    wanted = [goal.job for goal in goals]
+    every = [job for job in in_order(wanted) if job.address not in planned]
     # The inputs of what several goals need are needed by several, too: the order stays valid.
     shared = [job for job in every if needs[job.address] > 1]
     return [*shared, *(job for job in every if needs[job.address] == 1)]

@@ -203,8 +203,10 @@ def game_columns(store: StudyStore) -> Columns:
     ]
     rows.sort(key=lambda row: row["game"])
     exclusions.leave_out(store.study.exclusions, rows)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        columns[name] = np.array([row.get(name, math.nan) for row in rows])
+    return columns
 
 
 def kept(games: Columns) -> Columns:

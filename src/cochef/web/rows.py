@@ -23,7 +23,7 @@ from cochef.web.records import (
 )
 from cochef.web.study import Study
 
-Row = Mapping[Any, Any]
+StoredRow = Mapping[Any, Any]
 
 _PARTICIPANT_COLUMNS = (
     "number",
@@ -48,7 +48,7 @@ _START_COLUMNS = (
 )
 
 
-def participant_of(study: Study, row: Row) -> Participant:
+def participant_of(study: Study, row: StoredRow) -> Participant:
     """The participant of a row."""
     plan = assignment.plan(study, row["layout"], row["place"], row["seed"])
     progress = ParticipantProgress(
@@ -108,7 +108,9 @@ def steps_row(steps: Steps) -> dict[str, Any]:
     }
 
 
-def game_of(row: Row, steps: Sequence[Row], interruptions: Sequence[Row]) -> StoredGame:
+def game_of(
+    row: StoredRow, steps: Sequence[StoredRow], interruptions: Sequence[StoredRow]
+) -> StoredGame:
     """The game of a row, with the rows of its steps and interruptions."""
     taken = np.frombuffer(b"".join(part["actions"] for part in steps), np.uint8).astype(np.int32)
     reported = itertools.chain.from_iterable(json.loads(part["lags"]) for part in steps)
@@ -129,7 +131,7 @@ def game_of(row: Row, steps: Sequence[Row], interruptions: Sequence[Row]) -> Sto
     )
 
 
-def _interruption(row: Row) -> Interruption:
+def _interruption(row: StoredRow) -> Interruption:
     return Interruption(
         tick=row["tick"],
         reason=InterruptionReason(row["reason"]),

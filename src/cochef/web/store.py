@@ -42,7 +42,7 @@ from cochef.web.records import (
     StoredGame,
 )
 from cochef.web.rows import (
-    Row,
+    StoredRow,
     answer_rows,
     comment_rows,
     game_of,
@@ -486,9 +486,9 @@ def _by_game(
     table: sql.Table,
     where: sql.ColumnElement[bool],
     order: sql.Column[int],
-) -> dict[int, list[Row]]:
+) -> dict[int, list[StoredRow]]:
     """The rows of a table that belong to the chosen games, in order, by the games' numbers."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[StoredRow]] = {}
     chosen = sql.select(table).join(GAMES).where(where).order_by(order)
     for row in connection.execute(chosen).mappings():
         found.setdefault(row["game"], []).append(row)

@@ -93,7 +93,7 @@ class _Present(Visitor):
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _UnstoredSteps:
     """The steps of one game that are about to be stored."""
 
     visitor: _Present
@@ -412,12 +412,12 @@ class StudyService:
 
     async def store_steps(self) -> None:
         """Store what happened in all games since the last time; tell their pages."""
-        batches: list[_Batch] = []
+        batches: list[_UnstoredSteps] = []
         for visitor in self._present.values():
             live = visitor.live
             # A game that is over is stored together with its end, by `_finish`.
             if live and live.has_news and not live.game.is_over:
-                batches.append(_Batch(visitor, live, live.take_steps()))
+                batches.append(_UnstoredSteps(visitor, live, live.take_steps()))
         if not batches:
             return
         # Handed over at once: the end of one of these games must not reach the store before.
