@@ -78,6 +78,22 @@ def table(value: object, name: str, of: str = "") -> Mapping[str, Any]:
     return value
 
 
+def only(value: Mapping[str, Any], allowed: Iterable[str], where: str = "") -> None:
+    """Refuse a table with other keys than these; `where` says what has them."""
+    words = list(allowed)
+    for key in value:
+        if key not in words:
+            place = f" in {where}" if where else ""
+            raise InputError(f"unknown key {shown(key)}{place}; allowed: {', '.join(words)}")
+
+
+def entries(value: object, name: str) -> list[Any]:
+    """A list."""
+    if not isinstance(value, list):
+        raise InputError(f"{name} is {shown(value)}; it takes a list")
+    return value
+
+
 def numbers(value: object, name: str) -> dict[str, float]:
     """A table of finite numbers."""
     return {

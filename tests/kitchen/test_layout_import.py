@@ -83,7 +83,7 @@ def test_files_that_ship_with_overcooked_ai_mean_the_same_values_and_times():
     [
         ("__import__('os').system('true')", "not a layout of overcooked_ai, one Python dictionary"),
         ("[1, 2]", "the file is [1, 2]; it takes a table of settings"),
-        (OLD.replace("cook_time", "cooking") % 5, "unknown key 'cooking'; known: grid, "),
+        (OLD.replace("cook_time", "cooking") % 5, "unknown key 'cooking'; allowed: grid, "),
         (OLD % "'fast'", "cook_time is 'fast'; it takes a whole number"),
         (OLD.replace('soup": 3', 'soup": 2') % 5, "num_items_for_soup is 2; only 3"),
         (OLD.replace('list": None', "list\": ['onion']") % 5, "start_order_list is ['onion']"),

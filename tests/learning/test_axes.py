@@ -180,6 +180,27 @@ def test_all_steps_come_in_one_row_in_their_order(time, members, roles, kitchens
     for row, place in enumerate(places(time, members, roles, kitchens)):
         assert same(after[row], before[place])
     assert len(after) == time * members * roles * kitchens
+    actions = before[(..., *(0,) * len(rest))]
+    assert same(convert(axes.split_steps, convert(axes.flatten_steps, actions), actions), actions)
+
+
+@few
+@given(time=SMALL, members=SMALL, rest=REST)
+def test_a_rollout_with_its_members_first_has_the_same_entries(time, members, rest):
+    before = named(time, members, *rest)
+    after = convert(axes.members_first, before)
+    for step, member in places(time, members):
+        assert same(after[member, step], before[step, member])
+
+
+@few
+@given(epochs=SMALL, minibatches=SMALL, part=SMALL)
+def test_every_epoch_is_cut_into_its_minibatches_in_order(epochs, minibatches, part):
+    before = named(epochs, minibatches * part)
+    after = convert(axes.cut_epochs, before, minibatches)
+    for epoch, minibatch in places(epochs, minibatches):
+        own = before[epoch, minibatch * part : (minibatch + 1) * part]
+        assert same(after[epoch * minibatches + minibatch], own)
 
 
 @few

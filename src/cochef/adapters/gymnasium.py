@@ -60,10 +60,9 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
         )
         self.shaping_share = common.shaping_share(shaping_share)
         self.render_mode = common.render_mode(render_mode)
-        self._renderer = Renderer(self._settings.layout, self.render_mode)
-        self._stepper = KitchenStepper(
-            self._settings, 1, partner_loader(partner, self._settings.layout), check_seat(seat)
-        )
+        loader = partner_loader(partner, self._settings.layout)
+        self._stepper = KitchenStepper(self._settings, 1, loader, check_seat(seat))
+        self._renderer = Renderer(self._stepper, self._settings.layout, self.render_mode)
         self.observation_space, self.action_space = spaces(self._settings)
 
     def reset(
@@ -75,19 +74,17 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
         seeds = [int(self.np_random.integers(MAX_SEED))] if first else None
         observations, seats = self._stepper.reset(seeds if seed is None else [seed])
         self._seat = int(seats[0])
-        self._score = 0.0
-        self._show()
+        self._renderer.begin()
         return observations[0, 0], {"seat": self._seat}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:  # noqa: ANN401
         """The learner and its partner act at once."""
-        check_running(self._stepper, self._settings.layout)
+        self._stepper.check_running()
         number = common.to_action(action, self._seat)
         result = self._stepper.step(np.array([number], np.int32))
         team_reward = float(result.team_reward[0])
         shaped_reward = float(result.shaped_rewards[0, 0])
-        self._score += team_reward
-        self._show()
+        self._renderer.step(result.team_reward)
         info = {
             "seat": self._seat,
             "own_reward": float(result.own_rewards[0, 0]),
@@ -99,18 +96,11 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
 
     def render(self) -> Any:  # noqa: ANN401
         """The kitchen as a picture or as text, as the render mode asks; a window is updated."""
-        if self.render_mode is None:
-            return None
-        check_begun(self._stepper)
-        return self._renderer.render(self._stepper.state(0), self._score)
+        return self._renderer.render()
 
     def close(self) -> None:
         """Close the window, if there is one."""
         self._renderer.close()
-
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self._renderer.show(self._stepper.state(0), self._score)
 
 
 def spaces(settings: common.KitchenSettings) -> tuple[Box, Discrete]:
@@ -140,18 +130,3 @@ def partner_loader(partner: object, layout: Layout) -> Callable[[], Agent]:
 
 def _given(partner: Agent) -> Agent:
     return partner
-
-
-def check_begun(stepper: KitchenStepper) -> None:
-    """Refuse what needs an episode before the first reset."""
-    if stepper.episodes is None:
-        raise InputError("no episode is running; call reset to begin one")
-
-
-def check_running(stepper: KitchenStepper, layout: Layout) -> None:
-    """Refuse a step where no episode is running."""
-    check_begun(stepper)
-    if not stepper.is_running:
-        raise InputError(
-            f"the episode ended after {layout.horizon} steps; call reset to begin another"
-        )

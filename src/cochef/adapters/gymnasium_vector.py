@@ -8,14 +8,7 @@ import numpy as np
 from cochef import validation
 from cochef.adapters import common
 from cochef.adapters.common import FRAMES_PER_SECOND, Layoutlike
-from cochef.adapters.gymnasium import (
-    Partnerlike,
-    check_begun,
-    check_running,
-    check_seat,
-    partner_loader,
-    spaces,
-)
+from cochef.adapters.gymnasium import Partnerlike, check_seat, partner_loader, spaces
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import MAX_SEED, KitchenStepper, StepArrays
 from cochef.errors import InputError, missing_extra, shown
@@ -74,9 +67,9 @@ class VectorKitchens(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 "or None"
             )
         self.render_mode = render_mode
-        self._renderer = Renderer(self._settings.layout, render_mode)
         loader = partner_loader(partner, self._settings.layout)
         self._stepper = KitchenStepper(self._settings, self.num_envs, loader, check_seat(seat))
+        self._renderer = Renderer(self._stepper, self._settings.layout, render_mode)
         self.single_observation_space, self.single_action_space = spaces(self._settings)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -104,7 +97,7 @@ class VectorKitchens(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _begin(self, seeds: list[int] | None) -> tuple[np.ndarray, Infos]:
         observations, self._seats = self._stepper.reset(seeds)
-        self._scores = np.zeros(self.num_envs)
+        self._renderer.begin()
         return observations[:, 0], self._told({"seat": self._seats.copy()})
 
     def step(
@@ -112,16 +105,15 @@ class VectorKitchens(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Infos]:
         """All learners and their partners act at once."""
         nobody = np.zeros(self.num_envs, bool)
-        check_begun(self._stepper)
+        self._stepper.check_begun()
         is_over = not self._stepper.is_running
         if is_over and self._autoreset is AutoresetMode.NEXT_STEP:
             observations, infos = self._begin(None)
             return observations, np.zeros(self.num_envs), nobody, nobody.copy(), infos
-        check_running(self._stepper, self._settings.layout)
+        self._stepper.check_running()
         result = self._stepper.step(common.to_actions(actions, self.num_envs))
         rewards = result.team_reward.astype(np.float64)
-        if self.render_mode is not None:
-            self._scores += rewards
+        self._renderer.step(result.team_reward)
         if self.shaping_share:
             rewards += self.shaping_share * result.shaped_rewards[:, 0]
         infos = self._told(self._facts(result))
@@ -155,11 +147,8 @@ class VectorKitchens(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """A picture or text of each kitchen."""
         if self.render_mode is None:
             return None
-        check_begun(self._stepper)
-        return tuple(
-            self._renderer.render(self._stepper.state(kitchen), self._scores[kitchen])
-            for kitchen in range(self.num_envs)
-        )
+        self._stepper.check_begun()
+        return tuple(map(self._renderer.render, range(self.num_envs)))
 
 
 def _autoreset_mode(mode: object) -> AutoresetMode:

@@ -5,12 +5,7 @@ from typing import Any
 import numpy as np
 
 from cochef.adapters import common
-from cochef.adapters.common import (
-    CHEFS,
-    FRAMES_PER_SECOND,
-    RENDER_MODES,
-    Layoutlike,
-)
+from cochef.adapters.common import CHEFS, FRAMES_PER_SECOND, RENDER_MODES, Layoutlike
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import KitchenStepper
 from cochef.errors import InputError, missing_extra
@@ -57,8 +52,8 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         )
         self.shaping_share = common.shaping_share(shaping_share)
         self.render_mode = common.render_mode(render_mode)
-        self._renderer = Renderer(self._settings.layout, self.render_mode)
         self._stepper = KitchenStepper(self._settings, 1)
+        self._renderer = Renderer(self._stepper, self._settings.layout, self.render_mode)
         self.possible_agents = list(CHEFS)
         self.agents: list[str] = []
         both = {chef: spaces(self._settings) for chef in CHEFS}
@@ -80,8 +75,7 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         """Begin an episode. Nothing is random, so the seed is not used; there are no options."""
         self.agents = list(CHEFS)
         observations, _ = self._stepper.reset([0])
-        self._score = 0.0
-        self._show()
+        self._renderer.begin()
         return dict(zip(CHEFS, observations[0], strict=True)), {chef: {} for chef in CHEFS}
 
     def step(
@@ -102,8 +96,7 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         numbers = [[common.to_action(actions[chef], seat)] for seat, chef in enumerate(CHEFS)]
         result = self._stepper.step(np.array(numbers, np.int32))
         team_reward = float(result.team_reward[0])
-        self._score += team_reward
-        self._show()
+        self._renderer.step(result.team_reward)
         shaped_rewards = result.shaped_rewards[0].tolist()
         infos = {
             chef: {
@@ -126,24 +119,13 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
 
     def state(self) -> np.ndarray:
         """The whole kitchen, as chef_0 sees it."""
-        self._check_begun()
+        self._stepper.check_begun()
         return self._stepper.observe(self._settings.state_settings())[0, 0]
 
     def render(self) -> np.ndarray | str | None:
         """The kitchen as a picture or as text, as the render mode asks; a window is updated."""
-        if self.render_mode is None:
-            return None
-        self._check_begun()
-        return self._renderer.render(self._stepper.state(0), self._score)
+        return self._renderer.render()
 
     def close(self) -> None:
         """Close the window, if there is one."""
         self._renderer.close()
-
-    def _check_begun(self) -> None:
-        if self._stepper.episodes is None:
-            raise InputError("no episode is running; call reset to begin one")
-
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self._renderer.show(self._stepper.state(0), self._score)

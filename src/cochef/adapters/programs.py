@@ -20,6 +20,7 @@ from cochef import runtime
 from cochef.adapters import forks
 from cochef.adapters.common import KitchenSettings
 from cochef.agents.agent import Agent, Carry
+from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS
 from cochef.kitchen.dynamics import step
 from cochef.kitchen.state import State, seen_from, start
@@ -90,7 +91,7 @@ class KitchenStepper:
     ) -> None:
         """The learner sits in `seat`, or where that is None in one drawn for every episode."""
         self._settings = settings
-        self._kitchens = kitchens
+        self.kitchens = kitchens
         self._load_partner = partner
         self._seat = seat
         self._programs: Programs | None = None
@@ -102,6 +103,19 @@ class KitchenStepper:
     def is_running(self) -> bool:
         """Whether an episode has begun and is not over."""
         return self.episodes is not None and self.time < self._settings.layout.horizon
+
+    def check_begun(self) -> None:
+        """Refuse what needs an episode before the first reset."""
+        if self.episodes is None:
+            raise InputError("no episode is running; call reset to begin one")
+
+    def check_running(self) -> None:
+        """Refuse a step where no episode is running."""
+        self.check_begun()
+        if not self.is_running:
+            raise InputError(
+                f"the episode ended after {self.time} steps; call reset to begin another"
+            )
 
     def reset(self, seeds: Sequence[int] | None) -> tuple[np.ndarray, np.ndarray]:
         """Begin an episode in each kitchen: observations [kitchens, players, ...] and seats.
@@ -144,7 +158,7 @@ class KitchenStepper:
         partner = None if self._load_partner is None else self._load_partner()
         leaves, structure = jax.tree.flatten(partner)
         self._partner = jax.device_put(leaves, self._cpu)
-        self._programs = _programs(self._settings, self._kitchens, self._seat, structure)
+        self._programs = _programs(self._settings, self.kitchens, self._seat, structure)
         return self._programs
 
     def observe(self, settings: KitchenSettings) -> np.ndarray:

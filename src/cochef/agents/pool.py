@@ -22,6 +22,7 @@ from cochef.kitchen.layout import Layout
 INDEX = "pool.json"
 MAX_BYTES = 16 * 1024**2
 MAX_MEMBERS = 4096
+TAKES = "a pool takes trained policies"  # in errors about other files
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -65,14 +66,9 @@ class PoolFiles:
     def read(self, member: Member) -> StoredAgent:
         """Read a policy's file and verify it against the index."""
         path = self.path(member)
-        card, tensors = storage.read(path)
+        card, tensors = storage.read_kind(path, KIND, self.layout, TAKES)
         if storage.checksum(card, tensors) != member.sha256:
             raise InputError(f"{path}: not the file that {INDEX} lists; make the pool again")
-        if card.kind != KIND:
-            raise InputError(
-                f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies"
-            )
-        storage.check_layout(card, self.layout, path)
         return card, tensors
 
     def load(self, member: Member) -> TrainedAgent:

@@ -19,7 +19,7 @@ import safetensors
 from safetensors.numpy import save as to_bytes
 
 from cochef import validation
-from cochef.errors import InputError
+from cochef.errors import InputError, shown
 from cochef.files import read_limited, write_whole
 from cochef.kitchen.layout import Layout, Position
 
@@ -98,6 +98,17 @@ def read(path: Path) -> tuple[Card, dict[str, np.ndarray]]:
             f"{path}: damaged, its checksum does not match; take it from a backup or train it again"
         )
     return _card(text, path), tensors
+
+
+def read_kind(
+    path: Path, kind: str, layout: Layout, takes: str
+) -> tuple[Card, dict[str, np.ndarray]]:
+    """Read a file that must be of a kind, for a layout; `takes` says in the error who wants it."""
+    card, tensors = read(path)
+    if card.kind != kind:
+        raise InputError(f"{path}: a file of kind {shown(card.kind)}; {takes}")
+    check_layout(card, layout, path)
+    return card, tensors
 
 
 def fill(skeleton: Any, tensors: Mapping[str, np.ndarray], path: Path) -> Any:  # noqa: ANN401

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cochef import interrupts
+from cochef import interrupts, methods
 from cochef.cli.arguments import LayoutName, MethodName, Seed, check_layout, check_seed
 from cochef.cli.engine import EngineArguments
 from cochef.cli.evaluate import show
@@ -27,7 +27,7 @@ class RunMethods:
     """
 
     layout: LayoutName
-    method: tuple[MethodName, ...] = ("hsp",)
+    method: tuple[MethodName, ...] = (methods.OWN,)
     """One or more, in the order of the tables."""
     preset: PresetName = "laptop"
     """The settings: for a test, minutes, the results on two cores, or the paper's."""

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from cochef import methods
 from cochef.cli.arguments import LayoutName, check_ending, check_layout, check_seed
 from cochef.cli.output import print_line
 from cochef.errors import InputError
@@ -114,7 +115,7 @@ def shipped_pair(layout: "Layout") -> tuple[str, str]:
 
     trained = [
         f"{kind}:{name}"
-        for kind in ("hsp", "human-proxy")
+        for kind in (methods.OWN, "human-proxy")
         for name in shipped.layouts_of(kind)
         if layouts.is_shipped(layout, name)
     ]

@@ -30,7 +30,7 @@ from cochef.kitchen.layout import Layout
 from cochef.learning import runs
 from cochef.learning.config import TrainingConfig
 from cochef.learning.partner_sampling import AgentGroup, PartnerIdentity, PartnerPool
-from cochef.learning.reward_config import RewardConfig
+from cochef.learning.reward_config import RewardConfig, by_label
 from cochef.learning.trainer import Trainer
 from cochef.methods.parts.second_stage import adaptive_agents
 from cochef.validation import whole_number
@@ -79,9 +79,7 @@ class TrainBestResponse:
                 "partner": self.partner,
                 "partner_sha256": names.checksums(self.partner),
                 "training": asdict(self.training),
-                "shaping": {
-                    event.label: weight for event, weight in self.rewards.adaptive_shaping.items()
-                },
+                "shaping": by_label(self.rewards.adaptive_shaping),
                 "shaping_end": self.rewards.adaptive_shaping_end,
                 "members": self.seeds,
                 "episodes": self.episodes,
@@ -150,10 +148,7 @@ class TrainBestResponse:
 
 def load(path: Path, layout: Layout) -> TrainedAgent:
     """The best response in a file, for measuring; no other loader takes it."""
-    card, tensors = storage.read(path)
-    if card.kind != KIND:
-        raise InputError(f"{path}: a file of kind {shown(card.kind)}; it takes a {KIND}")
-    storage.check_layout(card, layout, path)
+    card, tensors = storage.read_kind(path, KIND, layout, f"it takes a {KIND}")
     return actor_critic.build(card, tensors, layout, path, greedy=False)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from cochef.agents import actor_critic, pool, storage
 from cochef.agents.networks import Network
 from cochef.agents.pool import Member, PoolFiles, StoredAgent
-from cochef.errors import InputError, shown
+from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
 from cochef.evaluation.preferences import PairCounts
 from cochef.files import read_limited, write_json
@@ -115,11 +115,7 @@ class PopulationFiles:
             member=member,
             level=choice.level,
             task_return=task_return,
-            events={
-                event.label: round(float(by_event[event]), _DIGITS)
-                for event in events
-                if by_event[event]
-            },
+            events=_rounded(by_event, events),
             hidden_reward=None if hidden is None else dict(hidden[member]),
         )
         return described, snapshots.extract(snapshot.path, self.layout, member)
@@ -238,17 +234,14 @@ def _from_files(
     paths: Sequence[Path], layout: Layout, taken: set[str], episodes: int
 ) -> list[tuple[Member, StoredAgent]]:
     """Trained policies of agent files as members of a pool, with what they do in self-play."""
-    stored = [storage.read(path) for path in paths]
-    agents = []
-    for path, (card, tensors) in zip(paths, stored, strict=True):
-        if card.kind != actor_critic.KIND:
-            raise InputError(
-                f"{path}: a file of kind {shown(card.kind)}; a pool takes trained policies"
-            )
-        storage.check_layout(card, layout, path)
-        agents.append(actor_critic.build(card, tensors, layout, path, greedy=False))
-    if not agents:
+    if not paths:
         return []
+    stored = []
+    agents = []
+    for path in paths:
+        found = storage.read_kind(path, actor_critic.KIND, layout, pool.TAKES)
+        stored.append(found)
+        agents.append(actor_critic.build(*found, layout, path, greedy=False))
     matchups = tuple(Matchup(number, number, episodes) for number in range(len(agents)))
     totals = jax.device_get(play_episodes(layout, tuple(agents), matchups, jax.random.key(0)))
     members = []
@@ -264,15 +257,16 @@ def _from_files(
             member=int(metadata.get("member", 0)),
             level="final",
             task_return=float(totals.score[played].mean()),
-            events={
-                event.label: round(float(counts[event]), _DIGITS)
-                for event in Event
-                if counts[event]
-            },
+            events=_rounded(counts, Event),
             hidden_reward=dict(hidden) if isinstance(hidden, Mapping) else None,
         )
         members.append((described, (card, tensors)))
     return members
+
+
+def _rounded(counts: np.ndarray, events: Iterable[Event]) -> dict[str, float]:
+    """The counts of those events that happened, by name."""
+    return {event.label: round(float(counts[event]), _DIGITS) for event in events if counts[event]}
 
 
 def _file_name(path: Path) -> str:

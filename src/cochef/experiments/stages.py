@@ -31,7 +31,7 @@ from cochef.learning.partner_sampling import (
     Sampling,
     group_agents,
 )
-from cochef.learning.reward_config import RewardConfig
+from cochef.learning.reward_config import RewardConfig, by_label
 from cochef.learning.trainer import Trainer
 from cochef.learning.writers import read_metrics
 from cochef.methods.parts.method import Method, Options, PopulationSpec, Sizes, draw_seed
@@ -107,7 +107,7 @@ class TrainPopulation:
             "seed": self.seed,
             "members": self.members,
             "training": asdict(self.training),
-            "shaping": _by_label(self.rewards.shaping),
+            "shaping": by_label(self.rewards.shaping),
             "options": self.spec.with_defaults(self.options),
         }
         if self.spec.hidden_rewards is not None:
@@ -229,7 +229,7 @@ class TrainAgents:
                 "training": asdict(self.training),
                 "sampling": self.stage.sampling,
                 "identity": self.stage.identity,
-                "shaping": _by_label(self.rewards.adaptive_shaping),
+                "shaping": by_label(self.rewards.adaptive_shaping),
             }
         )
 
@@ -386,10 +386,6 @@ def _value(entry: object) -> object:
     if isinstance(entry, Mapping):
         return dict(entry)
     raise TypeError(f"{type(entry).__name__} is not fit for JSON")
-
-
-def _by_label(weights: Mapping[Any, float]) -> dict[str, float]:
-    return {event.label: weight for event, weight in weights.items()}
 
 
 def agent_path(directory: Path, number: int = 0) -> Path:

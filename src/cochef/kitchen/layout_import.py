@@ -55,9 +55,7 @@ def _table(text: str) -> Mapping[str, Any]:
         raise InputError(
             f"not a layout of overcooked_ai, one Python dictionary ({error})"
         ) from None
-    for key in validation.table(table, "the file", "settings"):
-        if key not in _KEYS:
-            raise InputError(f"unknown key {shown(key)}; known: {', '.join(_KEYS)}")
+    validation.only(validation.table(table, "the file", "settings"), _KEYS)
     return table
 
 
@@ -146,10 +144,7 @@ def _by_recipe(table: Mapping[str, Any], contents: Contents, names: tuple[str, s
 
 
 def _list(table: Mapping[str, Any], name: str) -> list[Any]:
-    entries = table.get(name) or []
-    if not isinstance(entries, list):
-        raise InputError(f"{name} is {shown(entries)}; it takes a list")
-    return entries
+    return validation.entries(table.get(name) or [], name)
 
 
 def _contents(order: object) -> Contents:

@@ -28,7 +28,7 @@ from cochef.kitchen import shipped_layouts
 from cochef.kitchen.constants import POT_CAPACITY, Cooking, Tile
 from cochef.kitchen.layout import DEFAULT_HORIZON, Contents, Layout, Order, Position, letters
 from cochef.kitchen.shipped_layouts import PAPER_LAYOUTS, names
-from cochef.validation import whole_number
+from cochef.validation import only, whole_number
 
 MAX_SIDE = 20
 MAX_VALUE = 1_000
@@ -158,9 +158,7 @@ def _toml(text: str) -> Mapping[str, Any]:
 
 
 def _checked(table: Mapping[str, Any], name: str) -> Layout:
-    for key in table:
-        if key not in _KEYS:
-            raise LayoutError(f"unknown key {shown(key)}; allowed: {', '.join(_KEYS)}")
+    only(table, _KEYS)
     if not isinstance(table.get("description", ""), str):
         raise LayoutError(
             f"description is {shown(table['description'])}; it takes one line of text in quotes"

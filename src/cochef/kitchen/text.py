@@ -10,7 +10,7 @@ Pots and counters are sorted by x, then y.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, SupportsInt, TypeGuard
+from typing import Any, SupportsInt
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from cochef.kitchen.constants import POT_CAPACITY, SEATS, Cooking, Item
 from cochef.kitchen.events import Event
 from cochef.kitchen.layout import Layout, Position, letters
 from cochef.kitchen.state import Chef, Pot, State
+from cochef.validation import entries, only, whole_number
 
 _FACINGS = "NSEW"
 _ARROWS = "^v><"
@@ -91,36 +92,40 @@ def _leaves_to_json(
 
 def from_json(layout: Layout, data: object) -> State:
     """The state that JSON describes, checked against the layout."""
-    table = _expect(data, Mapping, "a state", "an object with chefs, pots, counters and t")
-    unknown = set(table) - {"chefs", "pots", "counters", "t"}
-    if unknown:
-        raise StateError(
-            f"unknown key {shown(min(map(str, unknown)))}; allowed: chefs, pots, counters, t"
+    try:
+        return _state(layout, data)
+    except InputError as error:
+        raise StateError(str(error)) from None
+
+
+def _state(layout: Layout, data: object) -> State:
+    if not isinstance(data, Mapping):
+        raise InputError(
+            f"a state is {shown(data)}; it takes an object with chefs, pots, counters and t"
         )
-    time = table.get("t", 0)
-    if not _is_whole(time) or not 0 <= time <= layout.horizon:
-        raise StateError(f"t is {shown(time)}; it takes a whole number from 0 to {layout.horizon}")
+    only(data, ("chefs", "pots", "counters", "t"))
+    time = whole_number(data.get("t", 0), "t", 0, layout.horizon)
     return State(
-        chefs=_chefs(layout, table.get("chefs")),
-        pots=_pots(layout, table.get("pots", [])),
-        counters=_counters(layout, table.get("counters", [])),
+        chefs=_chefs(layout, data.get("chefs")),
+        pots=_pots(layout, data.get("pots", [])),
+        counters=_counters(layout, data.get("counters", [])),
         time=jnp.int32(time),
     )
 
 
 def _chefs(layout: Layout, rows: object) -> Chef:
-    chefs = [_row(row, 4, "a chef", "[x, y, facing, held]") for row in _list(rows, "chefs")]
+    chefs = [_row(row, 4, "a chef", "[x, y, facing, held]") for row in entries(rows, "chefs")]
     if len(chefs) != SEATS:
-        raise StateError(f"{len(chefs)} chefs; a kitchen has {SEATS}")
+        raise InputError(f"{len(chefs)} chefs; a kitchen has {SEATS}")
     cells, facings, hands = [], [], []
     for x, y, facing, held in chefs:
         cells.append(_cell(layout, (x, y), layout.floor_cells, "floor"))
         if not isinstance(facing, str) or len(facing) != 1 or facing not in _FACINGS:
-            raise StateError(f"a chef faces {shown(facing)}; allowed: N, S, E, W")
+            raise InputError(f"a chef faces {shown(facing)}; allowed: N, S, E, W")
         facings.append(_FACINGS.index(facing))
         hands.append(Item.NOTHING if held is None else _item(layout, held))
     if cells[0] == cells[1]:
-        raise StateError(
+        raise InputError(
             f"both chefs stand at {layout.position(cells[0])}; each needs a cell of its own"
         )
     return Chef(*(jnp.asarray(column, jnp.int32) for column in (cells, facings, hands)))
@@ -129,12 +134,12 @@ def _chefs(layout: Layout, rows: object) -> Chef:
 def _pots(layout: Layout, rows: object) -> Pot:
     contents = np.zeros((len(layout.pot_cells), 2), np.int32)
     ticks = np.full(len(layout.pot_cells), -1, np.int32)
-    for row in _list(rows, "pots"):
+    for row in entries(rows, "pots"):
         x, y, filling, since = _row(row, 4, "a pot", "[x, y, contents, ticks]")
         cell = _cell(layout, (x, y), layout.pot_cells, "pot")
         index = int(np.flatnonzero(layout.pot_cells == cell)[0])
         if contents[index].any():
-            raise StateError(f"the pot at {(x, y)} is listed twice")
+            raise InputError(f"the pot at {(x, y)} is listed twice")
         contents[index] = _contents(filling)
         ticks[index] = _ticks(layout, contents[index], since)
     return Pot(jnp.asarray(contents), jnp.asarray(ticks))
@@ -146,8 +151,8 @@ def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
     automatic = layout.cooking is Cooking.AUTOMATIC
     least = 0 if automatic and full else -1
     most = -1 if automatic and not full else most
-    if not _is_whole(ticks) or not least <= ticks <= most:
-        raise StateError(
+    if type(ticks) is not int or not least <= ticks <= most:
+        raise InputError(
             f"a pot with {letters(*contents)} has ticks {shown(ticks)}; allowed: {least} to {most}"
         )
     return ticks
@@ -155,12 +160,12 @@ def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
 
 def _counters(layout: Layout, rows: object) -> Any:  # noqa: ANN401
     items = np.full(len(layout.counter_cells), Item.NOTHING, np.int32)
-    for row in _list(rows, "counters"):
+    for row in entries(rows, "counters"):
         x, y, item = _row(row, 3, "a counter", "[x, y, item]")
         cell = _cell(layout, (x, y), layout.counter_cells, "reachable counter")
         index = int(np.flatnonzero(layout.counter_cells == cell)[0])
         if items[index] != Item.NOTHING:
-            raise StateError(f"the counter at {(x, y)} is listed twice")
+            raise InputError(f"the counter at {(x, y)} is listed twice")
         items[index] = _item(layout, item)
     return jnp.asarray(items)
 
@@ -171,11 +176,11 @@ def _item(layout: Layout, name: object) -> int:
     if isinstance(name, str) and name.startswith("soup:"):
         onions, tomatoes = _contents(name.removeprefix("soup:"))
         if onions + tomatoes < POT_CAPACITY and layout.cooking is Cooking.AUTOMATIC:
-            raise StateError(
+            raise InputError(
                 f"{name!r} cannot be cooked here; soups of this kitchen have {POT_CAPACITY} items"
             )
         return Item.SOUP + onions + (POT_CAPACITY + 1) * tomatoes
-    raise StateError(
+    raise InputError(
         f"unknown item {shown(name)}; "
         "allowed: onion, tomato, dish, soup:ooo (o and t, 1 to 3 of them)"
     )
@@ -184,38 +189,24 @@ def _item(layout: Layout, name: object) -> int:
 def _contents(text: object) -> tuple[int, int]:
     if isinstance(text, str) and 1 <= len(text) <= POT_CAPACITY and set(text) <= {"o", "t"}:
         return text.count("o"), text.count("t")
-    raise StateError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
+    raise InputError(f"contents {shown(text)}; allowed: 1 to {POT_CAPACITY} letters o or t")
 
 
 def _cell(layout: Layout, position: tuple[object, object], cells: np.ndarray, kind: str) -> int:
     x, y = position
-    if _is_whole(x) and _is_whole(y) and 0 <= x < layout.width and 0 <= y < layout.height:
+    is_inside = x in range(layout.width) and y in range(layout.height)
+    if type(x) is int and type(y) is int and is_inside:
         cell = layout.cell((x, y))
         if cell in cells:
             return cell
     known = ", ".join(str(layout.position(cell)) for cell in cells)
-    raise StateError(f"no {kind} at {shown(position)}; {kind} cells of {layout.name}: {known}")
-
-
-def _is_whole(number: object) -> TypeGuard[int]:
-    return isinstance(number, int) and not isinstance(number, bool)
-
-
-def _expect(value: Any, kind: Any, what: str, form: str) -> Any:  # noqa: ANN401
-    if not isinstance(value, kind):
-        raise StateError(f"{what} is {shown(value)}; it takes {form}")
-    return value
-
-
-def _list(rows: object, what: str) -> list[Any]:
-    return _expect(rows, list, what, "a list")
+    raise InputError(f"no {kind} at {shown(position)}; {kind} cells of {layout.name}: {known}")
 
 
 def _row(row: object, length: int, what: str, form: str) -> list[Any]:
-    entries: list[Any] = _expect(row, list, what, form)
-    if len(entries) != length:
-        raise StateError(f"{what} is {shown(row)}; it takes {form}")
-    return entries
+    if not isinstance(row, list) or len(row) != length:
+        raise InputError(f"{what} is {shown(row)}; it takes {form}")
+    return row
 
 
 def draw(layout: Layout, state: State) -> str:

@@ -2,7 +2,8 @@
 
     time, members, roles (or seats), kitchens, then the axes of an entry (observation, carry, ...)
 
-Three other orders are needed, and only this module converts to them:
+The words are explained in `cochef.learning`. Three other orders are needed, and only this module
+converts to them:
 
 - stepping: the kitchens of all members together are the last axis, see `kitchen.stepping`;
 - by learner: `[members, learners, rows]` is `[members, roles, kitchens]` reshaped: the rows of a
@@ -164,11 +165,33 @@ def carries_to_rows(
     return _merge_first_two(leaf)
 
 
+def members_first(
+    leaf: Shaped[Array, "time members *rest"],
+) -> Shaped[Array, "members time *rest"]:
+    """From the order of a rollout, time first, to members first."""
+    return jnp.moveaxis(leaf, 0, 1)
+
+
+def cut_epochs(
+    leaf: Shaped[Array, "epochs chunks"], minibatches: int
+) -> Shaped[Array, "gradient_steps part"]:
+    """The order of chunks in each epoch, cut into minibatches: one for each gradient step."""
+    epochs, chunks = leaf.shape
+    return leaf.reshape(epochs * minibatches, chunks // minibatches)
+
+
 def flatten_steps(
     leaf: Shaped[Array, "time members roles kitchens *rest"],
 ) -> Shaped[Array, "steps *rest"]:
     """All steps of a rollout in one axis."""
     return leaf.reshape(math.prod(leaf.shape[:4]), *leaf.shape[4:])
+
+
+def split_steps(
+    leaf: Shaped[Array, " steps"], like: Shaped[Array, "time members roles kitchens"]
+) -> Shaped[Array, "time members roles kitchens"]:
+    """From all steps in one axis back to the order of a rollout, in the shape of another array."""
+    return leaf.reshape(like.shape)
 
 
 def by_partner(

@@ -82,7 +82,7 @@ def learner_part(
 def check_finite(tree: Any, iteration: int) -> None:  # noqa: ANN401
     """Raise an error if a tree, members first, has numbers that are not finite; say whose."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        finite = np.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1)
+        finite = np.isfinite(leaf).all(axis=tuple(range(1, leaf.ndim)))
         if not finite.all():
             what = jax.tree_util.keystr(path, simple=True, separator=".")
             members = ", ".join(map(str, np.flatnonzero(~finite)))

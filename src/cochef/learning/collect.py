@@ -333,6 +333,7 @@ class Collector:
     def _exchange(
         self, leaf: Shaped[Array, "members 2 kitchens *rest"], seat: Int[Array, "members kitchens"]
     ) -> Shaped[Array, "members 2 kitchens *rest"]:
+        """From seats to roles, or back; nothing to do if one learner plays both."""
         if self.roles.are_one_learner:
             return leaf
         return axes.exchange_seats_and_roles(leaf, seat)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cochef.agents import actor_critic, storage
 from cochef.agents.network_config import NetworkConfig
-from cochef.errors import InputError, shown
+from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
 from cochef.learning import axes, checkpoints, runs
 from cochef.learning.population import Origin
@@ -77,13 +77,8 @@ class OriginFiles:
         return Origin(actors, critics, normalizers)
 
     def _read(self, path: Path) -> storage.StoredAgent:
-        card, tensors = storage.read(path)
-        if card.kind != actor_critic.KIND:
-            raise InputError(
-                f"{path}: a file of kind {shown(card.kind)}; only trained agents learn further"
-            )
-        storage.check_layout(card, self.layout, path)
-        return card, tensors
+        takes = "only trained agents learn further"
+        return storage.read_kind(path, actor_critic.KIND, self.layout, takes)
 
     def _actors(self, skeleton: Any, rows: Sequence[int]) -> Any:  # noqa: ANN401
         tensors = [self._read(path)[1] for path in self.agents]

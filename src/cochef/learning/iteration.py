@@ -175,7 +175,7 @@ def iterate_members(
         actors = gather_actors(state) if population is None else population
         rewards = rewards + algorithm.intrinsic_reward(actors, rollout)
 
-    learners, batch, critic_carry = _prepare(collector, state, rollout, rewards)
+    learners, batch, critic_carry = _to_batch(collector, state, rollout, rewards)
     auxiliary = algorithm.auxiliary_loss
 
     def joint_loss(actors: Network, key: Key[Array, ""]) -> Float[Array, ""]:
@@ -281,13 +281,16 @@ def _metrics(
     )
 
 
-def _prepare(
+def _to_batch(
     collector: Collector,
     state: TrainState,
     rollout: Rollout,
     rewards: Float[Array, "time members roles kitchens"],
 ) -> tuple[LearnerState, Batch, Float[Array, "learners rows carry"]]:
-    """The learners with updated value normalisation, their batch, and the critics' next carry."""
+    """Estimate advantages, and put the rollout into the order of an update.
+
+    Also the learners with updated value normalisation, and the critics' carry after the rollout.
+    """
     config = collector.config
     roles = collector.roles
     learners: LearnerState = axes.merge_learners(state.learners)

@@ -15,11 +15,15 @@ from cochef.pytree import pytree
 
 @pytree
 class RewardWeights:
-    """What each role of each member is rewarded for."""
+    """What each role of each member is rewarded for.
+
+    The reward of a step is (events + b * shaping) . (the role's own events) + task * (the task
+    reward of both), where b goes from 1 to 0 as the configuration's schedule says.
+    """
 
     events: Float[Array, "members roles events"]
     task: Float[Array, "members roles"]
-    shaping: Float[Array, "members roles events"]  # annealed by the configuration's schedule
+    shaping: Float[Array, "members roles events"]
 
 
 @pytree

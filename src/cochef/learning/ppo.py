@@ -145,13 +145,11 @@ def update(
         )
 
     chunks = batch.actions.shape[1]
-    minibatches = jax.vmap(lambda key: _minibatches(key, chunks, config))(keys)
+    draw = partial(_minibatches, chunks=chunks, config=config)
+    minibatches = jax.vmap(draw, out_axes=1)(keys)  # [gradient steps, learners, chunks]
     # The first learner's, on each device: a joint loss that draws depends on how many there are.
     key_joint = jax.random.fold_in(keys[0], 1)
-    steps = (
-        jnp.moveaxis(minibatches, 1, 0),
-        jax.random.split(key_joint, config.epochs * config.minibatches),
-    )
+    steps = (minibatches, jax.random.split(key_joint, len(minibatches)))
     learners, metrics = jax.lax.scan(gradient_step, learners, steps)
     return learners, jax.tree.map(lambda leaf: leaf.mean(axis=0), metrics)
 
@@ -173,8 +171,9 @@ def _minibatches(
     A chunk is the same few steps of all rows, so that a minibatch copies whole blocks of memory.
     """
     shuffle = jax.vmap(lambda key: jax.random.permutation(key, chunks))
-    epochs = shuffle(jax.random.split(jax.random.fold_in(key, 0), config.epochs))
-    return epochs.reshape(config.epochs * config.minibatches, -1)
+    key_shuffle = jax.random.fold_in(key, 0)  # 1 is for a joint loss
+    epochs = shuffle(jax.random.split(key_shuffle, config.epochs))
+    return axes.cut_epochs(epochs, config.minibatches)
 
 
 def _take(batch: Batch, chosen: Int[Array, " part"]) -> Batch:

@@ -129,6 +129,11 @@ def _weight(value: object, where: str) -> float:
     return number(value, where, -MAX_WEIGHT, MAX_WEIGHT)
 
 
+def by_label(weights: EventWeights) -> dict[str, float]:
+    """Weights by the names of events, for files."""
+    return {event.label: weight for event, weight in weights.items()}
+
+
 def as_vector(weights: EventWeights) -> np.ndarray:
     """Weights in the order of the events."""
     return np.array([weights.get(event, 0.0) for event in Event], np.float32)

@@ -53,10 +53,13 @@ class Trainer:
     weights: RewardWeights
     key: Key[Array, ""]
     pool: PartnerPool | None = None
+    """The frozen partners, if a pool plays the second role."""
     parents: Parents | None = None
+    """The policies that learners begin as; None for fresh weights."""
     first: int = 0
     """The number of its first member, which is not 0 in a shard of a population."""
     origin: Origin | None = None
+    """The learners of an earlier run that are trained further, if there are any."""
 
     def __post_init__(self) -> None:
         """Refuse what would be computed wrongly."""

@@ -45,7 +45,7 @@ class PopulationEntropy:
 
         # One policy after the other: all at once would take N times the memory.
         mean_probability = jax.lax.map(probability, population).mean(axis=0)
-        return -self.weight * jnp.log(mean_probability).reshape(rollout.actions.shape)
+        return -self.weight * axes.split_steps(jnp.log(mean_probability), rollout.actions)
 
 
 POPULATION = PopulationSpec("mep", Algorithm(intrinsic_reward=PopulationEntropy()))

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from cochef.agents.networks import Network
+from cochef.learning import axes
 from cochef.learning.collect import Rollout
 from cochef.learning.iteration import AXIS
 from cochef.learning.population import Algorithm
@@ -124,10 +125,10 @@ class TrajectoryDiversity:
         drawn = jax.random.randint(key, (min(self.rows, rows),), 0, rows)
         role = drawn // kitchens
         kitchen = drawn % kitchens
-        observations = _members_first(rollout.observations[:-1, :, role, kitchen])
-        actions = _members_first(rollout.actions[:, :, role, kitchen])
-        old_log_probs = _members_first(rollout.log_probs[:, :, role, kitchen])
-        episode_start = _members_first(rollout.episode_start[:-1, :, kitchen])
+        observations = axes.members_first(rollout.observations[:-1, :, role, kitchen])
+        actions = axes.members_first(rollout.actions[:, :, role, kitchen])
+        old_log_probs = axes.members_first(rollout.log_probs[:, :, role, kitchen])
+        episode_start = axes.members_first(rollout.episode_start[:-1, :, kitchen])
 
         def log_probs(policy: Network) -> Float[Array, "members time rows"]:
             # The carry is empty: policies of a first stage are feed-forward (section 5.3, HSP).
@@ -143,11 +144,6 @@ class TrajectoryDiversity:
             episode_start,
             self.action_discount,
         )
-
-
-def _members_first(leaf: Array) -> Array:
-    """From the order of a rollout, time first, to members first."""
-    return jnp.moveaxis(leaf, 0, 1)
 
 
 POPULATION = PopulationSpec("trajdiv", Algorithm(auxiliary_loss=TrajectoryDiversity()))

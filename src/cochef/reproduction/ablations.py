@@ -20,6 +20,7 @@ from cochef.reproduction.declared import (
     RunPhase,
     Setting,
     Stored,
+    evaluations_of,
 )
 from cochef.reproduction.page import Page, add_grid
 from cochef.reproduction.scores import Entry, cell, number_text
@@ -56,16 +57,6 @@ BEGINNINGS = tuple(
     for method in (methods.OWN, "fcp")
     for overrides in (Overrides(), Overrides(begin="scratch"))
 )
-
-
-def evaluations_of(conditions: Iterable[Condition]) -> Callable[[Setting], Iterator[Goal]]:
-    """The evaluations of some conditions."""
-
-    def goals(setting: Setting) -> Iterator[Goal]:
-        for condition in conditions:
-            yield condition.goal(setting.jobs(condition)["evaluation"])
-
-    return goals
 
 
 def kitchens_of(preset: str) -> tuple[int, ...]:

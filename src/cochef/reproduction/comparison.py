@@ -21,6 +21,7 @@ from cochef.reproduction.declared import (
     RunPhase,
     Setting,
     Stored,
+    evaluations_of,
 )
 from cochef.reproduction.page import Page, add_grid
 from cochef.reproduction.scores import Entry, EpisodeChoice, cell
@@ -65,11 +66,8 @@ _MEASURES = {
 _ONION_SCRIPTS = ("script:onion_placement", "script:onion_placement_and_delivery")
 
 
-def evaluations(setting: Setting) -> Iterator[Goal]:
-    """The evaluation of every method with all partners that nobody was trained with."""
-    for name in methods.names():
-        condition = Condition(name)
-        yield condition.goal(setting.jobs(condition)["evaluation"])
+EVALUATIONS = evaluations_of(map(Condition, methods.names()))
+"""The evaluation of every method with all partners that nobody was trained with."""
 
 
 def human_models(stored: Stored, condition: str, layout: str) -> list[str]:
@@ -314,7 +312,7 @@ HUMAN_MODELS = Experiment(
     name="human-models",
     title="With human models",
     paper=("Table 1", "Table 20"),
-    goals=evaluations,
+    goals=EVALUATIONS,
     show=show_human_models,
     layouts=ONION_LAYOUTS,
     phase=RunPhase.COMPARISON,
@@ -324,7 +322,7 @@ SCRIPTS = Experiment(
     name="scripts",
     title="With scripted partners",
     paper=("Table 2",),
-    goals=evaluations,
+    goals=EVALUATIONS,
     show=show_scripts,
     phase=RunPhase.COMPARISON,
 )
@@ -333,7 +331,7 @@ SCRIPTS_BY_SEAT = Experiment(
     name="scripts-by-seat",
     title="With scripted partners, by seat",
     paper=("Table 23",),
-    goals=evaluations,
+    goals=EVALUATIONS,
     show=show_scripts_by_seat,
     phase=RunPhase.COMPARISON,
 )
@@ -342,7 +340,7 @@ BEHAVIOUR = Experiment(
     name="behaviour",
     title="What agents do with scripted partners",
     paper=(),
-    goals=evaluations,
+    goals=EVALUATIONS,
     show=show_behaviour,
     layouts=("counter_circuit", *TOMATO_LAYOUTS),
     phase=RunPhase.COMPARISON,

@@ -156,8 +156,8 @@ def show_shaping(stored: Stored) -> Page:
             ("first_stage", rewards.shaping, first),
             ("second_stage", rewards.adaptive_shaping, _SET_OF[layout]),
         ):
-            ours = {event.label: weight for event, weight in weights.items()}
             title = f"{layout}, {stage.replace('_', ' ')}"
+            ours = reward_config.by_label(weights)
             _add(page, f"shaping-{layout}-{stage}", title, ours, published[stage][name])
     return page
 

@@ -131,6 +131,17 @@ class Experiment:
     """When it is run: after all experiments of earlier phases, in all layouts and populations."""
 
 
+def evaluations_of(conditions: Iterable[Condition]) -> Callable[[Setting], Iterator[Goal]]:
+    """The evaluations of some conditions."""
+    every = tuple(conditions)
+
+    def goals(setting: Setting) -> Iterator[Goal]:
+        for condition in every:
+            yield condition.goal(setting.jobs(condition)["evaluation"])
+
+    return goals
+
+
 def no_goals(setting: Setting) -> Iterator[Goal]:
     """Nothing to run: what is shown follows from the package alone."""
     yield from ()

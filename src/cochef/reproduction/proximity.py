@@ -58,7 +58,7 @@ def bounds(setting: Setting) -> Iterator[Goal]:
         )
         label = f"{partner.replace(':', '-')}-{setting.layout.name}"
         yield Goal(partner, Job(train, label, {"parents": parents}), (PARENTS.method,))
-    yield from comparison.evaluations(setting)
+    yield from comparison.EVALUATIONS(setting)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cochef.agents.modified import MAX_SLOWNESS
-from cochef.errors import InputError, shown
 from cochef.kitchen import layouts
-from cochef.validation import number, table, whole_number
+from cochef.validation import number, only, table, whole_number
 
 
 def _limited(default: int | float | None, least: int | float, most: int | float) -> Any:  # noqa: ANN401
@@ -66,7 +65,5 @@ def limited_table(value: object, kind: type[Numbers | Exclusions]) -> dict[str, 
 def checked_table(value: object, allowed: Sequence[str], name: str) -> Mapping[str, Any]:
     """A table that has no other keys than these."""
     checked = table(value, name, ", ".join(allowed))
-    for key in checked:
-        if key not in allowed:
-            raise InputError(f"unknown key {shown(key)} in {name}; allowed: {', '.join(allowed)}")
+    only(checked, allowed, name)
     return checked
