@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from cochef import interrupts
 from cochef.errors import InputError
@@ -22,6 +23,18 @@ def read_limited(path: Path, most: int, kind: str) -> bytes:
     if len(content) > most:
         raise InputError(f"{path}: larger than {most} bytes; not {kind}")
     return content
+
+
+def read_table(path: Path, most: int, kind: str, remedy: str) -> dict[str, Any]:
+    """The table in a file of JSON; `remedy` says what to do if it is damaged."""
+    content = read_limited(path, most, kind)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged ({error}); {remedy}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: damaged (not a table); {remedy}")
+    return found
 
 
 def claim_file(path: Path) -> None:

@@ -40,6 +40,13 @@ def positive_number(value: object, name: str, most: Limit = None, unit: str = ""
     return float(value)
 
 
+def share_below_one(value: object, name: str) -> float:
+    """A number from 0 to below 1."""
+    if not _is_finite(value) or not 0 <= value < 1:
+        raise InputError(f"{name} is {shown(value)}; it takes a number from 0 to below 1")
+    return float(value)
+
+
 def truth(value: object, name: str) -> bool:
     """A boolean."""
     if not isinstance(value, bool):

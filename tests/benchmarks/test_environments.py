@@ -40,5 +40,5 @@ def test_ratios_are_of_rates_of_the_same_round():
 
 
 def test_no_rounds_are_refused():
-    with pytest.raises(InputError, match="0 rounds; it takes at least 1"):
+    with pytest.raises(InputError, match="rounds is 0; it takes a whole number from 1"):
         _measure(rounds=0)

@@ -20,7 +20,7 @@ from cochef.errors import InputError
 PEERS = Path(".venv-peers") / "bin" / "python"
 ROWS = ["XXPXX", "O1 2O", "X   X", "XDXSX"]
 LENGTH = 4  # of an episode of the signals
-FULL = 2.0 * LENGTH  # what is earned when all answers are right
+FULL = 2.0 * LENGTH  # the return when all answers are right
 CHANCE = FULL / 3
 CONFIG = IppoConfig(
     kitchens=8, steps=16, total_steps=200_000, shaping_steps=100_000, learning_rate=0.02
@@ -32,7 +32,7 @@ class Board(NamedTuple):
     signals: jax.Array
     before: jax.Array  # the signals of the last step
     time: jax.Array
-    earned: jax.Array
+    return_so_far: jax.Array
     returned: jax.Array
 
 
@@ -57,8 +57,8 @@ class Signals:
         reward = (answers == asked).sum().astype(float)
         shaped = self.shaping * (answers == (board.signals + 1) % 3)
         done = board.time + 1 == LENGTH
-        earned = board.earned + reward
-        returned = jnp.where(done, earned, board.returned)
+        return_so_far = board.return_so_far + reward
+        returned = jnp.where(done, return_so_far, board.returned)
         info = {
             "shaped_reward": dict(zip(CHEFS, shaped, strict=True)),
             "returned_episode": jnp.full(2, done),
@@ -69,7 +69,7 @@ class Signals:
             signals,
             jnp.where(done, signals, board.signals),
             jnp.where(done, 0, board.time + 1),
-            jnp.where(done, 0.0, earned),
+            jnp.where(done, 0.0, return_so_far),
             returned,
         )
         return (

@@ -161,7 +161,7 @@ def test_without_a_directory_nothing_is_written(narrow, tmp_path, monkeypatch, c
             "this agent was made for cramped_room, not for narrow",
         ),
         ({"episodes": 0}, "episodes is 0; it takes a number from 1 to 100000"),
-        ({"seed": -1}, "seed -1; allowed: 0 to 4294967295"),
+        ({"seed": -1}, "seed is -1; it takes a whole number from 0 to 4294967295"),
     ],
 )
 def test_what_cannot_be_evaluated_is_an_error_that_says_why(narrow, wrong, complaint):

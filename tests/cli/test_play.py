@@ -147,5 +147,5 @@ def test_a_file_that_is_no_agent_is_named(tmp_path):
     assert find_files([tmp_path]) == []
     with pytest.raises(InputError, match=r"wrong\.safetensors"):
         check_files([wrong])
-    with pytest.raises(InputError, match="capacity 0"):
+    with pytest.raises(InputError, match="capacity is 0"):
         Play(capacity=0).run()

@@ -84,7 +84,7 @@ def test_without_hidden_rewards_there_is_no_biased_policy(narrow, tmp_path):
     [
         ({"members": 0}, "members is 0; it takes a whole number from 1"),
         ({"steps": 100}, "total_steps is 100; an update alone takes 320 steps"),
-        ({"seed": -1}, "seed -1; allowed: 0"),
+        ({"seed": -1}, "seed is -1; it takes a whole number from 0"),
         ({"biased_shaping": "constant"}, "the population sp, which has no such option"),
     ],
 )

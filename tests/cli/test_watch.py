@@ -144,11 +144,14 @@ def test_a_file_that_cannot_be_written_is_an_error(layout, tmp_path, ending):
     [
         ({"agents": ("random", "nobody")}, "unknown agent 'nobody'"),
         ({"layout": "nowhere"}, "unknown layout 'nowhere'"),
-        ({"steps": 0}, "steps 0; allowed: 1 and more"),
-        ({"speed": 0.0}, "speed 0; allowed: above 0"),
-        ({"speed": float("nan")}, "speed nan; allowed: above 0"),
-        ({"tile_size": 1, "out": Path("state.png")}, "tile size 1; allowed: 16 to 256 pixels"),
-        ({"seed": -1}, "seed -1; allowed: 0 to 4294967295"),
+        ({"steps": 0}, "steps is 0; it takes a whole number from 1"),
+        ({"speed": 0.0}, "speed is 0.0; it takes a number above 0"),
+        ({"speed": float("nan")}, "speed is nan; it takes a number above 0"),
+        (
+            {"tile_size": 1, "out": Path("state.png")},
+            "tile size is 1; it takes a whole number from 16 to 256 pixels",
+        ),
+        ({"seed": -1}, "seed is -1; it takes a whole number from 0 to 4294967295"),
     ],
 )
 def test_what_cannot_be_played_is_an_error_that_says_why(

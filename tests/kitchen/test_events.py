@@ -1,4 +1,4 @@
-"""The events that judge what a chef did, as sentences."""
+"""The events that say whether what a chef did was useful, as sentences."""
 
 import numpy as np
 import pytest

@@ -155,7 +155,8 @@ def test_a_long_next_action_stays_on_its_own_card():
 
 @pytest.mark.parametrize("size", [-1, 0, 15, 1000])
 def test_a_tile_size_out_of_range_is_an_error_that_names_the_range(size):
-    with pytest.raises(InputError, match=f"tile size {size}; allowed: 16 to 256"):
+    allowed = "it takes a whole number from 16 to 256 pixels"
+    with pytest.raises(InputError, match=f"tile size is {size}; {allowed}"):
         picture(tile_size=size)
 
 

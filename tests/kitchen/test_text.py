@@ -154,15 +154,15 @@ FAULTS = {
     ),
     "a lit pot that is not full": (
         {**STATE, "pots": [[1, 0, "oo", 1]]},
-        "a pot with oo has ticks 1; allowed: -1 to -1",
+        "ticks of a pot with oo is 1; it takes a whole number from -1 to -1",
     ),
     "a full pot that is not lit": (
         {**STATE, "pots": [[1, 0, "ooo", -1]]},
-        "a pot with ooo has ticks -1; allowed: 0 to 20",
+        "ticks of a pot with ooo is -1; it takes a whole number from 0 to 20",
     ),
     "a soup cooked too long": (
         {**STATE, "pots": [[1, 0, "ott", 11]]},
-        "a pot with ott has ticks 11; allowed: 0 to 10",
+        "ticks of a pot with ott is 11; it takes a whole number from 0 to 10",
     ),
     "a counter out of reach": (
         {**STATE, "counters": [[0, 0, "onion"]]},

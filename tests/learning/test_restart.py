@@ -78,5 +78,5 @@ def test_who_began_anew_goes_through_all_schedules_in_the_time_that_is_left():
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
 def test_a_share_outside_its_range_is_refused(share):
-    with pytest.raises(InputError, match=r"restart_at is .*; it takes a share from 0 to below 1"):
+    with pytest.raises(InputError, match=r"restart_at is .*; it takes a number from 0 to below 1"):
         replace(CONFIG, restart_at=share)

@@ -10,8 +10,8 @@ CLEAR = {0: 10.0, 1: 11.0, 2: 9.0}
 NEAR_ZERO = {0: -1.0, 1: 1.0, 2: 0.0}
 
 
-def case(judge, *layouts):
-    return judge(claims.SCRIPTED, "a case", *layouts)
+def case(claim, *layouts):
+    return claim(claims.SCRIPTED, "a case", *layouts)
 
 
 def test_a_lead_is_over_the_populations_that_both_have():
@@ -54,7 +54,7 @@ def test_many_layouts_have_more_degrees_of_freedom_than_their_average_would():
 
 
 @pytest.mark.parametrize(
-    ("judge", "leads", "verdict"),
+    ("claim", "leads", "verdict"),
     [
         (claims.ahead, CLEAR, claims.AGREES),
         (claims.ahead, NEAR_ZERO, claims.OPEN),
@@ -64,8 +64,8 @@ def test_many_layouts_have_more_degrees_of_freedom_than_their_average_would():
         (claims.not_below, {seed: -lead for seed, lead in CLEAR.items()}, claims.DISAGREES),
     ],
 )
-def test_the_interval_decides_and_p_is_of_the_same_test(judge, leads, verdict):
-    found = case(judge, leads)
+def test_the_interval_decides_and_p_is_of_the_same_test(claim, leads, verdict):
+    found = case(claim, leads)
     assert found.verdict == verdict
     assert (found.p < claims.LEVEL) == (verdict != claims.OPEN)
 
@@ -87,9 +87,9 @@ def test_not_below_is_tested_against_the_margin():
         ([{0: 0.1 + 0.2, 1: 0.3}], r"2 populations that do not differ: \+0.30, no test"),
     ],
 )
-@pytest.mark.parametrize("judge", [claims.ahead, claims.not_below])
-def test_what_cannot_be_tested_is_open(judge, layouts, said):
-    found = case(judge, *layouts)
+@pytest.mark.parametrize("claim", [claims.ahead, claims.not_below])
+def test_what_cannot_be_tested_is_open(claim, layouts, said):
+    found = case(claim, *layouts)
     assert (found.verdict, found.p, found.p_text) == (claims.OPEN, None, "-")
     assert found.statistic == said.replace("\\", "")
 

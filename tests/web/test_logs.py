@@ -26,8 +26,12 @@ def clock():
 def logger(clock):
     made = logging.Logger("cochef.test")
     made.written = []
-    handler = logging.Handler()
-    handler.emit = lambda record: made.written.append(record.getMessage())
+
+    class Keeper(logging.Handler):
+        def emit(self, record):
+            made.written.append(record.getMessage())
+
+    handler = Keeper()
     handler.addFilter(RepeatLimit(clock))
     made.addHandler(handler)
     return made

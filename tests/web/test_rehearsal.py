@@ -289,8 +289,14 @@ def test_sixty_participants_complete_the_study_of_the_paper_in_exact_balance(coc
         (("serve", "paper", "--set", "game_ticks=0"), "numbers.game_ticks is 0"),
         (("serve", "paper", "--set", "speed=3"), "unknown key 'speed' in numbers"),
         (("serve", "paper", "--set", "fast"), "'fast' changes nothing; give NAME=NUMBER"),
-        (("serve", "paper", "--capacity", "0"), "capacity 0; allowed: 1 to 1000"),
-        (("rehearse", "paper", "--participants", "61"), "this study takes 1 to 60"),
+        (
+            ("serve", "paper", "--capacity", "0"),
+            "capacity is 0; it takes a whole number from 1 to 1000",
+        ),
+        (
+            ("rehearse", "paper", "--participants", "61"),
+            "participants is 61; it takes a whole number from 1 to 60",
+        ),
         (("analyse", "--database", "sqlite:////nowhere/study.db"), "cannot be used"),
         (("withdraw", "7", "--database", "sqlite:///EMPTY"), "holds no study"),
     ],

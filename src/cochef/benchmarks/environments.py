@@ -15,9 +15,9 @@ from cochef.adapters.jaxmarl import MultiAgentKitchen
 from cochef.adapters.pettingzoo import ParallelKitchen
 from cochef.benchmarks.kitchen import machine, median_ratio, peers
 from cochef.benchmarks.peers.loops import JaxEnvironment, rate
-from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.layout import Layout
+from cochef.validation import whole_number
 
 REFERENCE = "overcooked_ai"
 
@@ -85,8 +85,7 @@ def compare(
     observations: Mapping[str, str] = OBSERVATIONS,
 ) -> InterfaceComparison:
     """Measure all our interfaces, and the peers in the environment of `python`, in turns."""
-    if rounds < 1:
-        raise InputError(f"{rounds} rounds; it takes at least 1")
+    whole_number(rounds, "rounds", 1)
     with contextlib.ExitStack() as stack:
         measured = []
         for name, kind in observations.items():

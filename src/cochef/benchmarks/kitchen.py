@@ -16,13 +16,13 @@ from jaxtyping import Array, Int, Key, UInt8
 from cochef.benchmarks.loop import Simulator, SimulatorRunner, StepOutput
 from cochef.benchmarks.peers.process import Peer, running
 from cochef.benchmarks.peers.service import Measurable
-from cochef.errors import InputError
 from cochef.kitchen import observation
 from cochef.kitchen.constants import Tile
 from cochef.kitchen.dynamics import Outcome, step
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.state import State, start
 from cochef.kitchen.stepping import repeat_kitchens, step_kitchens
+from cochef.validation import whole_number
 
 OWN = "CoChef"
 MAX_KITCHENS = 2**16
@@ -136,8 +136,7 @@ def shards(kitchens: int) -> int:
 
 def check_kitchens(kitchens: int) -> None:
     """Refuse a number of kitchens that cannot be measured."""
-    if not 1 <= kitchens <= MAX_KITCHENS:
-        raise InputError(f"{kitchens} kitchens; it takes a whole number from 1 to {MAX_KITCHENS}")
+    whole_number(kitchens, "kitchens", 1, MAX_KITCHENS)
 
 
 def own_rates(layout: Layout, kitchens: int, seconds: float) -> SimulatorComparison:
@@ -164,8 +163,7 @@ def compare(
 ) -> SimulatorComparison:
     """Measure our kitchen, and the peers in the environment of `python`, in turns."""
     check_kitchens(kitchens)
-    if rounds < 1:
-        raise InputError(f"{rounds} rounds; it takes at least 1")
+    whole_number(rounds, "rounds", 1)
     with contextlib.ExitStack() as stack:
         simulators: dict[tuple[str, str], Measurable] = {}
         for name, observe in OBSERVATIONS.items():

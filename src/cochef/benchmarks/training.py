@@ -43,6 +43,7 @@ from cochef.learning.trainer import Trainer
 from cochef.methods import hsp, sp
 from cochef.methods.parts.second_stage import adaptive_agents
 from cochef.randomness import fast
+from cochef.validation import whole_number
 
 SELF_PLAY = "self-play"
 BIASED = "HSP"
@@ -71,11 +72,8 @@ class TrainingBenchmark:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be measured."""
-        if self.rounds < 1 or self.seeds < 0:
-            raise InputError(
-                f"{self.rounds} rounds and {self.seeds} seeds; "
-                "it takes at least 1 round and 0 seeds"
-            )
+        whole_number(self.rounds, "rounds", 1)
+        whole_number(self.seeds, "seeds", 0)
         if not self.populations or min(self.populations) < 1:
             raise InputError(
                 f"populations are {self.populations}; "

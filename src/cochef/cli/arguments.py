@@ -9,6 +9,7 @@ import tyro
 from cochef import methods
 from cochef.errors import InputError
 from cochef.kitchen import shipped_layouts
+from cochef.validation import whole_number
 
 MAX_SEED = 2**32 - 1  # NumPy and JAX both take it
 
@@ -41,13 +42,7 @@ def check_layout(name: str) -> None:
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that no generator takes."""
-    check_range("seed", seed, 0, MAX_SEED)
-
-
-def check_range(name: str, value: int, least: int, most: int) -> None:
-    """Refuse a number outside its limits."""
-    if not least <= value <= most:
-        raise InputError(f"{name} {value}; allowed: {least} to {most}")
+    whole_number(seed, "seed", 0, MAX_SEED)
 
 
 def check_some(given: Sequence[object], what: str, remedy: str) -> None:

@@ -21,10 +21,10 @@ from cochef.cli.bench_tables import (
     training_table,
 )
 from cochef.cli.output import JsonOption, print_json, tables_console
-from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS, PresetName
 from cochef.files import write_json
 from cochef.runtime import use_all_cores
+from cochef.validation import whole_number
 
 PEERS = Path(".venv-peers")
 QUICK_SECONDS = 0.5
@@ -172,10 +172,8 @@ class BenchPartners:
         from cochef.kitchen import layouts
 
         kitchen.check_kitchens(self.kitchens)
-        if self.rounds < 1 or self.partners < 1:
-            raise InputError(
-                f"{self.rounds} rounds with {self.partners} partners; both take at least 1"
-            )
+        whole_number(self.rounds, "rounds", 1)
+        whole_number(self.partners, "partners", 1)
         console = tables_console(stderr=self.json)
         layout = layouts.get(self.layout)
         with console.status("starting") as status:

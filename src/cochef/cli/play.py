@@ -9,10 +9,10 @@ from typing import Annotated
 import tyro
 
 from cochef import interrupts
-from cochef.cli.arguments import check_range
 from cochef.cli.output import print_line
 from cochef.errors import InputError, missing_extra
 from cochef.runtime import compute_in_calling_thread
+from cochef.validation import whole_number
 
 MAX_CAPACITY = 1000
 
@@ -44,7 +44,7 @@ class Play:
 
     def run(self) -> int:
         """Serve the page until Ctrl-C."""
-        check_range("capacity", self.capacity, 1, MAX_CAPACITY)
+        whole_number(self.capacity, "capacity", 1, MAX_CAPACITY)
         try:
             from cochef.web import layout_names, partners, server
         except ImportError as error:

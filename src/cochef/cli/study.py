@@ -13,12 +13,12 @@ import tyro
 from rich.console import Console
 
 from cochef import interrupts
-from cochef.cli.arguments import check_range
 from cochef.cli.output import JsonOption, print_line, print_rows
 from cochef.cli.play import MAX_CAPACITY
 from cochef.errors import InputError, missing_extra
 from cochef.files import claim_directory
 from cochef.runtime import compute_in_calling_thread
+from cochef.validation import whole_number
 
 if TYPE_CHECKING:
     from cochef.web.store import StudyStore
@@ -142,7 +142,7 @@ class ServeStudy:
         from cochef.web import server, study
         from cochef.web.store import StudyStore
 
-        check_range("capacity", self.capacity, 1, MAX_CAPACITY)
+        whole_number(self.capacity, "capacity", 1, MAX_CAPACITY)
         for proxy in self.trusted_proxy:
             _check_address(proxy)
         found = study.with_numbers(study.get(self.study), self.set)
@@ -202,7 +202,7 @@ class InviteParticipants:
         from cochef.web import study
         from cochef.web.store import StudyStore, holds_study
 
-        check_range("number", self.number, 1, MAX_INVITATIONS)
+        whole_number(self.number, "number", 1, MAX_INVITATIONS)
         found = study.get(self.study)
         if holds_study(self.database):
             store = StudyStore.existing(self.database)
@@ -241,8 +241,7 @@ class RehearseStudy:
         found = study.with_numbers(study.get(self.study), numbers)
         wanted = len(found.layouts) * found.numbers.participants_per_layout
         number = wanted if self.participants is None else self.participants
-        if not 1 <= number <= wanted:
-            raise InputError(f"participants is {number}; this study takes 1 to {wanted}")
+        whole_number(number, "participants", 1, wanted)
         if holds_study(self.database):
             raise InputError(
                 f"{self.database} holds a study already; give an empty database for a rehearsal"

@@ -15,8 +15,8 @@ from rich.text import Text
 from cochef import methods
 from cochef.cli.arguments import LayoutName, check_ending, check_layout, check_seed
 from cochef.cli.output import print_line
-from cochef.errors import InputError
 from cochef.files import write_whole
+from cochef.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from cochef.kitchen.layout import Layout
@@ -98,12 +98,9 @@ class Watch:
         """Refuse what cannot be used before any work is done."""
         check_seed(self.seed)
         check_layout(self.layout)
-        if self.steps is not None and self.steps < 1:
-            raise InputError(f"steps {self.steps}; allowed: 1 and more")
-        if not 0 < self.speed <= MAX_SPEED:
-            raise InputError(
-                f"speed {self.speed:g}; allowed: above 0, up to {MAX_SPEED} steps a second"
-            )
+        if self.steps is not None:
+            whole_number(self.steps, "steps", 1)
+        positive_number(self.speed, "speed", MAX_SPEED, "steps a second")
         if self.out is not None:
             check_ending(self.out, ENDINGS)
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import cochef
 from cochef import provenance
 from cochef.errors import InputError
-from cochef.files import alone, read_limited, write_json, write_whole
+from cochef.files import alone, read_table, write_json, write_whole
 from cochef.learning.writers import CONFIG, SHARD, Log, MetricsWriter, read_metrics
 from cochef.validation import number
 
@@ -254,10 +254,4 @@ def _training_seconds(directory: Path) -> float:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_limited(path, MAX_BYTES, "a job"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({error}); {_AGAIN}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: damaged (not a table); {_AGAIN}")
-    return found
+    return read_table(path, MAX_BYTES, "a job", _AGAIN)

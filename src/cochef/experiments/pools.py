@@ -19,7 +19,7 @@ from cochef.agents.pool import Member, PoolFiles, StoredAgent
 from cochef.errors import InputError
 from cochef.evaluation import plots, preferences
 from cochef.evaluation.preferences import PairCounts
-from cochef.files import read_limited, write_json
+from cochef.files import read_table, write_json
 from cochef.kitchen import layouts
 from cochef.kitchen.events import Event, counted_events, event_distances
 from cochef.kitchen.layout import Layout
@@ -280,17 +280,11 @@ def read_filter(directory: Path) -> dict[str, Any] | None:
     path = directory / FILTER
     if not path.exists():
         return None
-    try:
-        found = json.loads(read_limited(path, MAX_BYTES, "the result of a filter"))
-        missing = {"events", "counts", "chosen", "diversity", "near_duplicates"} - found.keys()
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{path}: damaged ({error}); delete its directory, and the job is done again"
-        ) from error
+    remedy = "delete its directory, and the job is done again"
+    found = read_table(path, MAX_BYTES, "the result of a filter", remedy)
+    missing = {"events", "counts", "chosen", "diversity", "near_duplicates"} - found.keys()
     if missing:
-        raise InputError(
-            f"{path}: damaged (no {min(missing)}); delete its directory, and the job is done again"
-        )
+        raise InputError(f"{path}: damaged (no {min(missing)}); {remedy}")
     return found
 
 

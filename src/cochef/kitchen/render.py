@@ -28,6 +28,7 @@ from cochef.kitchen.layout import Layout, Position, letters
 from cochef.kitchen.state import State
 from cochef.kitchen.text import to_json
 from cochef.kitchen.trajectories import Trajectory
+from cochef.validation import whole_number
 
 TILE_SIZE = 64
 TILE_SIZES = range(16, 257)
@@ -79,10 +80,7 @@ def render_state(
     tile_size: int = TILE_SIZE,
 ) -> Image.Image:
     """Draw the kitchen at one moment."""
-    if tile_size not in TILE_SIZES:
-        raise InputError(
-            f"tile size {tile_size}; allowed: {TILE_SIZES[0]} to {TILE_SIZES[-1]} pixels"
-        )
+    whole_number(tile_size, "tile size", TILE_SIZES[0], TILE_SIZES[-1], "pixels")
     plan = _Plan(layout, tile_size)
     picture = _background(plan).copy()
     data = to_json(layout, state)

@@ -151,11 +151,7 @@ def _ticks(layout: Layout, contents: np.ndarray, ticks: object) -> int:
     automatic = layout.cooking is Cooking.AUTOMATIC
     least = 0 if automatic and full else -1
     most = -1 if automatic and not full else most
-    if type(ticks) is not int or not least <= ticks <= most:
-        raise InputError(
-            f"a pot with {letters(*contents)} has ticks {shown(ticks)}; allowed: {least} to {most}"
-        )
-    return ticks
+    return whole_number(ticks, f"ticks of a pot with {letters(*contents)}", least, most)
 
 
 def _counters(layout: Layout, rows: object) -> Any:  # noqa: ANN401

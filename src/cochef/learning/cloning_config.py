@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from cochef.agents.network_config import check_hidden
 from cochef.errors import InputError, shown
-from cochef.validation import whole_number
+from cochef.validation import share_below_one, whole_number
 
 
 class CloningRecipe(StrEnum):
@@ -68,7 +68,5 @@ class CloningConfig:
                 f"learning_rate is {shown(self.learning_rate)}; it takes a number between 0 and 1"
             )
         for name in ("weight_decay", "dropout", "averaging"):
-            value = getattr(self, name)
-            if not 0 <= value < 1:
-                raise InputError(f"{name} is {shown(value)}; it takes a number from 0 to below 1")
+            share_below_one(getattr(self, name), name)
         check_hidden(self.hidden)

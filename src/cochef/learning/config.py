@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from cochef.agents.network_config import NetworkConfig
-from cochef.errors import InputError, shown
-from cochef.validation import number, positive_number, whole_number
+from cochef.errors import InputError
+from cochef.validation import number, positive_number, share_below_one, whole_number
 
 MAX_STEPS = 2**31 - 1  # compiled programs count steps in 32 bits
 
@@ -19,8 +19,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Refuse a schedule over no steps."""
-        if self.steps < 1:
-            raise InputError(f"a schedule over {shown(self.steps)} steps; it takes at least 1")
+        whole_number(self.steps, "steps of a schedule", 1)
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,8 @@ class TrainingConfig:
             number(getattr(self, name), name, 0)
         for name in ("discount", "gae_lambda", "value_norm_decay"):
             number(getattr(self, name), name, 0, 1)
-        if not 0 <= self.random_starts < 1:
-            raise InputError(
-                f"random_starts is {shown(self.random_starts)}; it takes a share from 0 to below 1"
-            )
-        if not 0 <= self.restart_at < 1:
-            raise InputError(
-                f"restart_at is {shown(self.restart_at)}; it takes a share from 0 to below 1"
-            )
+        for name in ("random_starts", "restart_at"):
+            share_below_one(getattr(self, name), name)
         self._check_chunks()
 
     def _check_chunks(self) -> None:

@@ -22,7 +22,7 @@ from cochef import interrupts
 from cochef.agents import actor_critic, storage
 from cochef.agents.hosting import AgentError
 from cochef.errors import InputError, shown
-from cochef.files import alone, read_limited, write_json
+from cochef.files import alone, read_table, write_json
 from cochef.kitchen.layout import Layout
 from cochef.learning import checkpoints, snapshots
 from cochef.learning.config import TrainingConfig
@@ -320,17 +320,8 @@ def mean_of_last(directory: Path, name: str, iterations: int) -> np.ndarray:
 
 def read_config(directory: Path) -> dict[str, Any]:
     """The resolved configuration of the run in a directory."""
-    path = directory / CONFIG
-    content = read_limited(path, MAX_BYTES, "the configuration of a run")
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: not JSON ({error}); take it from a backup, or train in another directory"
-        ) from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: {shown(found)}; it takes a table")
-    return found
+    remedy = "take it from a backup, or train in another directory"
+    return read_table(directory / CONFIG, MAX_BYTES, "the configuration of a run", remedy)
 
 
 @contextmanager

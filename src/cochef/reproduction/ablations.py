@@ -105,7 +105,7 @@ def _with_human_models(
 
 
 def _cases(
-    judge: Callable[..., claims.Claim],
+    claim: Callable[..., claims.Claim],
     topic: str,
     entries: Sequence[Entry],
     pair: Sequence[Condition],
@@ -117,7 +117,7 @@ def _cases(
     for layout in layouts:
         for model in human_likeness.MODELS:
             found = comparison.lead_in(entries, layout, one.name, other.name, model)
-            yield judge(topic, f"{text} in {layout}, with {model}", found)
+            yield claim(topic, f"{text} in {layout}, with {model}", found)
 
 
 def show_pools(stored: Stored) -> Page:

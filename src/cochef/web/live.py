@@ -70,7 +70,7 @@ class LiveGame:
         return commands
 
     def apply_replay(self, result: TickResult) -> None:
-        """Keep what replayed ticks earned, and where they led."""
+        """Keep the reward of replayed ticks, and the state after them."""
         self.game = replace(self.game, score=self.game.score + result.reward)
         self.state = result.state
         if not self.is_behind:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cochef.errors import InputError, shown
 from cochef.kitchen.constants import SEATS
-from cochef.validation import one_of
+from cochef.validation import one_of, whole_number
 from cochef.web.assignment import ParticipantPlan
 from cochef.web.progress import ParticipantProgress, StudyStage
 from cochef.web.study import Study
@@ -160,8 +160,7 @@ def tutorial_game(study: Study, participant: Participant, number: int) -> GameSt
 def warmup_game(study: Study, participant: Participant, partner: int, number: int) -> GameStart:
     """The next free game with a partner; the participant changes seats from game to game."""
     partners = participant.plan.partners
-    if not 0 <= partner < len(partners):
-        raise InputError(f"partner {shown(partner)}; allowed: 0 to {len(partners) - 1}")
+    whole_number(partner, "partner", 0, len(partners) - 1)
     tried = participant.progress.tried
     seat = (tried[partner] + participant.place) % SEATS
     return _start(study, participant, Phase.WARMUP, number, partners[partner].agent, seat)
