@@ -1,6 +1,7 @@
 """What one person, or one address, may do with several pages at once."""
 
 import contextlib
+import time
 
 import pytest
 from starlette.websockets import WebSocket
@@ -45,17 +46,23 @@ def test_one_page_too_many_takes_the_place_of_the_oldest_that_nobody_uses(url):
             talker.hear("choose")
 
 
+def greeted_in_time(url, cookie, opened):
+    """A page that has said hello in time: on a busy machine perhaps not the first that tries."""
+    while True:
+        talker = opened.enter_context(talking(url, cookie))
+        with contextlib.suppress(ConnectionClosed):
+            talker.say("hello")
+            talker.hear("choose")
+            return talker
+
+
 def test_a_page_that_does_not_say_hello_in_time_has_to_go(monkeypatch):
     monkeypatch.setattr(web_app, "HELLO_SECONDS", 1.0)
-    with (
-        serving(play_app([RING], [])) as url,
-        talking(url, "polite") as polite,
-        talking(url, "silent") as silent,
-        talking(url, "rude") as rude,
-    ):
-        polite.say("hello")
-        polite.hear("choose")
-        rude.say("seen", t=1)
+    with serving(play_app([RING], [])) as url, contextlib.ExitStack() as opened:
+        polite = greeted_in_time(url, "polite", opened)
+        silent, rude = (opened.enter_context(talking(url, name)) for name in ("silent", "rude"))
+        with contextlib.suppress(ConnectionClosed):
+            rude.say("seen", t=1)
         assert {end_of(silent), end_of(rude)} == {POLICY_VIOLATION}
         polite.say("hello")
         polite.hear("choose")
@@ -73,6 +80,7 @@ def test_the_pages_of_one_person_share_what_they_may_send():
     async def counted(websocket: WebSocket) -> None:
         await converse(websocket, [allowance], count)
 
+    began = time.monotonic()
     with (
         serving(app) as url,
         talking(url, "one", path="/counted") as one,
@@ -83,8 +91,10 @@ def test_the_pages_of_one_person_share_what_they_may_send():
                 for _ in range(10 * int(RATE)):
                     talker.say("seen", t=1)
             assert end_of(talker) == POLICY_VIOLATION
+    passed = time.monotonic() - began
     first, second = heard
-    assert len(first) >= 2 * RATE > len(second)
+    assert len(first) >= 2 * RATE
+    assert len(first) + len(second) <= 2 * RATE + RATE * passed
 
 
 def test_an_address_has_no_more_pages_of_free_play_than_a_class_needs(url):

@@ -97,7 +97,6 @@ def test_a_page_that_comes_back_while_the_end_is_stored_is_shown_the_next_game(u
     first.hear("stage")
     first.say("start")
     game = first.hear("game")["game"]
-    play_until(first, TICKS - 4)
     with locked(url):
         play_until(first, TICKS)
         first.close()
@@ -110,3 +109,18 @@ def test_a_page_that_comes_back_while_the_end_is_stored_is_shown_the_next_game(u
     assert (stage["type"], stage["game"], stage["waiting"]) == ("stage", 1, False)
     stored = store.game(game)
     assert (stored.ended, len(stored.actions)) == (GameEnd.COMPLETE, TICKS)
+
+
+def test_who_is_taken_over_before_they_are_answered_hears_so(url, served):
+    address, store = served
+    participant = at_the_games(store, "in-two-tabs", now=time.time())
+    cookie = tickets.ticket(store.secret, participant.number)
+    with closing(Talker(address, cookie)) as one, closing(Talker(address, cookie)) as other:
+        one.say("hello")
+        one.hear("stage")
+        with locked(url):  # who is here cannot be noted, so the answer has to wait
+            other.say("hello", take_over=True)
+            one.hear("elsewhere")
+            one.say("hello", take_over=True)
+        other.hear("elsewhere")
+        one.hear("stage")

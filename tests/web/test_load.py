@@ -162,7 +162,7 @@ async def play_some(url, games):
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_few_games_at_once_tick_and_newcomers_beyond_capacity_are_turned_away(url):
     with load_server(url, 6) as address:
-        waited = asyncio.wait_for(play_some(address, 6), PATIENCE)
+        waited = asyncio.wait_for(play_some(address, 6), 2 * PATIENCE)
         found, beyond, turned_away = asyncio.run(waited)
     assert found["games"] == 6 and found["memory"] > 0
     assert turned_away == 5 and beyond["games"] == 6

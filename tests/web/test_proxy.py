@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
-from tests.web.serving import free_port, serving
+from tests.web.serving import PATIENCE, free_port, serving
 from tests.web.small_study import small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial
 
@@ -62,7 +62,7 @@ access_log off;
     with subprocess.Popen(command) as process:
         try:
             address = f"http://127.0.0.1:{port}"
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE
             while time.monotonic() < deadline:
                 assert process.poll() is None, (place / "error.log").read_text()
                 with contextlib.suppress(httpx.HTTPError):
@@ -91,7 +91,7 @@ def behind_nginx(tmp_path, block=None, proxies=("127.0.0.1",)):
 def client(address, own="127.0.0.1"):
     transport = httpx.HTTPTransport(local_address=own)
     return httpx.Client(
-        base_url=address, headers={"Origin": address}, transport=transport, timeout=60
+        base_url=address, headers={"Origin": address}, transport=transport, timeout=PATIENCE
     )
 
 
