@@ -28,7 +28,7 @@ from cochef.errors import InputError
 from cochef.kitchen.constants import Tile
 from cochef.kitchen.layout import Layout
 from cochef.learning import reward_config
-from cochef.learning.collect import Collector, Kitchens, Rollout
+from cochef.learning.collect import Collector, Kitchens, Rollout, RolloutInputs
 from cochef.learning.config import TrainingConfig
 from cochef.learning.iteration import AXIS
 from cochef.learning.partner_sampling import (
@@ -332,14 +332,14 @@ class _Rollouts:
         ) -> tuple[Kitchens, Rollout]:
             roles = trainer.algorithm.roles
             collector = Collector(trainer.environment, trainer.config, roles, pool)
-            collected = collector.collect(
-                state.learners.actor,
-                state.copies,
-                weights.events,
-                weights.task,
-                state.kitchens,
-                keys,
+            inputs = RolloutInputs(
+                actors=state.learners.actor,
+                copies=state.copies,
+                event_weights=weights.events,
+                task_weights=weights.task,
+                keys=keys,
             )
+            collected = collector.collect(inputs, state.kitchens)
             return jax.tree.map(lambda leaf: leaf[None], collected)  # devices first
 
         keys = jax.random.split(fast(trainer.key), trainer.members)

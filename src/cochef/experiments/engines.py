@@ -1,4 +1,4 @@
-"""Engines: what runs jobs. There is one, which runs them in this process."""
+"""Engines: what runs jobs. This one does so in this process; `ray_engine` on a cluster."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable

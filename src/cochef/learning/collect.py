@@ -34,6 +34,17 @@ class Players:
     pairing: Pairing | None  # if there is a pool
 
 
+@dataclass(frozen=True)
+class RolloutInputs:
+    """Who acts in a rollout, for which rewards, and the keys of its random numbers."""
+
+    actors: Network  # [members, learners]
+    copies: Network | None  # [members], of learner 0, if a copy plays the second role
+    event_weights: Float[Array, "members roles events"]
+    task_weights: Float[Array, "members roles"]
+    keys: Key[Array, " members"]
+
+
 @pytree
 class Kitchens:
     """The kitchens of all members between two rollouts."""
@@ -123,29 +134,13 @@ class Collector:
         )
         return Kitchens(states, players)
 
-    def collect(
-        self,
-        actors: Network,
-        copies: Network | None,
-        event_weights: Float[Array, "members roles events"],
-        task_weights: Float[Array, "members roles"],
-        kitchens: Kitchens,
-        keys: Key[Array, " members"],
-    ) -> tuple[Kitchens, Rollout]:
-        """Step all kitchens; `actors` are [members, learners], `copies` of them [members]."""
-        loop = self.loop(actors, copies, event_weights, task_weights, keys)
+    def collect(self, inputs: RolloutInputs, kitchens: Kitchens) -> tuple[Kitchens, Rollout]:
+        """Step all kitchens."""
         begin = (axes.to_stepping(kitchens.states), kitchens.players, ())
-        (states, players, _), records = loop.scan(begin, self.config.rollout_steps)
+        (states, players, _), records = self.loop(inputs).scan(begin, self.config.rollout_steps)
         return self.finish(states, players, records)
 
-    def loop(
-        self,
-        actors: Network,
-        copies: Network | None,
-        event_weights: Float[Array, "members roles events"],
-        task_weights: Float[Array, "members roles"],
-        keys: Key[Array, " members"],
-    ) -> KitchenLoop:
+    def loop(self, inputs: RolloutInputs) -> KitchenLoop:
         """How the kitchens are stepped; what is kept of a step goes to `finish`."""
         # Kitchens with random starts are trained on, but not reported.
         counted = jnp.arange(self.config.kitchens) >= self.config.random_start_kitchens
@@ -153,23 +148,23 @@ class Collector:
         def choose(
             states: EnvState, players: Players, number: Int[Array, ""]
         ) -> tuple[Int[Array, "2 all_kitchens"], Players, _Decision]:
-            keys_act = _step_keys(keys, number).act
-            return self._choose(actors, copies, states, players, keys_act)
+            keys_act = _step_keys(inputs.keys, number).act
+            return self._choose(inputs, states, players, keys_act)
 
         def fold(
             _: tuple[()], transition: Transition, decision: _Decision
         ) -> tuple[tuple[()], Any]:
             events = self._trained(self._by_role(transition.outcome.events, decision.seat))
             task_reward = self._by_role(transition.outcome.reward, decision.seat).sum(axis=1)
-            event_reward = (events * event_weights[:, :, None]).sum(axis=-1)
-            rewards = event_reward + task_weights[..., None] * task_reward[:, None]
+            event_reward = (events * inputs.event_weights[:, :, None]).sum(axis=-1)
+            rewards = event_reward + inputs.task_weights[..., None] * task_reward[:, None]
             counts = (events * counted[:, None]).sum(axis=2)
             return (), _StepRecord(decision, rewards, task_reward, counts)
 
         def reset(
             transition: Transition, players: Players, number: Int[Array, ""]
         ) -> tuple[EnvState, Players]:
-            return self._reset_ended(transition, players, counted, _step_keys(keys, number))
+            return self._reset_ended(transition, players, counted, _step_keys(inputs.keys, number))
 
         return KitchenLoop(self.environment.step, choose, fold, reset)
 
@@ -182,8 +177,7 @@ class Collector:
 
     def _choose(
         self,
-        actors: Network,
-        copies: Network | None,
+        inputs: RolloutInputs,
         states: EnvState,
         players: Players,
         keys: Key[Array, " members"],
@@ -191,11 +185,11 @@ class Collector:
         """Sample the actions of both roles in every kitchen."""
         observations = self._observe(states, players.seat)
         trained_observations = self._trained(observations)
-        logits, actor_carry = _act(actors, trained_observations, players.actor_carry)
+        logits, actor_carry = _act(inputs.actors, trained_observations, players.actor_carry)
         partner_carry = players.partner_carry
         if self.roles.trained < SEATS:
             partner_logits, partner_carry = self._partner_act(
-                copies, observations[:, 1], states, players, keys
+                inputs.copies, observations[:, 1], states, players, keys
             )
             logits = jnp.concatenate([logits, partner_logits[:, None]], axis=1)
         log_policy = jax.nn.log_softmax(logits)

@@ -6,7 +6,6 @@ All functions are of the members on one device; `trainer.py` compiles them for a
 from dataclasses import replace
 from enum import IntEnum
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from cochef.agents.networks import Network, ValueHead, inherit
 from cochef.learning import axes
-from cochef.learning.collect import Collector, Kitchens, Rollout
+from cochef.learning.collect import Collector, Kitchens, Rollout, RolloutInputs
 from cochef.learning.config import Schedule, TrainingConfig
 from cochef.learning.environments import Environment
 from cochef.learning.partner_sampling import PartnerPool
@@ -167,8 +166,8 @@ def iterate_members(
     roles = collector.roles
     steps = _scheduled_steps(config, state.restarted, iteration)
     if collected is None:
-        inputs = loop_inputs(collector, state, weights, key, iteration)
-        collected = collector.collect(kitchens=state.kitchens, **inputs)
+        inputs = rollout_inputs(collector, state, weights, key, iteration)
+        collected = collector.collect(inputs, state.kitchens)
     kitchens, rollout = collected
     rewards = rollout.rewards
     if algorithm.intrinsic_reward:
@@ -240,23 +239,23 @@ def _restart(
     return jax.lax.cond(due, begin_anew, lambda state: state, state)
 
 
-def loop_inputs(
+def rollout_inputs(
     collector: Collector,
     state: TrainState,
     weights: RewardWeights,
     key: Key[Array, ""],
     iteration: Int[Array, ""],
-) -> dict[str, Any]:
-    """Who acts in an iteration's rollout, and for which rewards: arguments of `Collector.loop`."""
+) -> RolloutInputs:
+    """Who acts in an iteration's rollout, and for which rewards; shaping is annealed."""
     config = collector.config
     shaping = _scheduled(config.shaping, _scheduled_steps(config, state.restarted, iteration))
-    return {
-        "actors": state.learners.actor,
-        "copies": state.copies,
-        "event_weights": weights.events + shaping[:, None, None] * weights.shaping,
-        "task_weights": weights.task,
-        "keys": _member_keys(key, state.members, iteration, _KeyUse.COLLECT),
-    }
+    return RolloutInputs(
+        actors=state.learners.actor,
+        copies=state.copies,
+        event_weights=weights.events + shaping[:, None, None] * weights.shaping,
+        task_weights=weights.task,
+        keys=_member_keys(key, state.members, iteration, _KeyUse.COLLECT),
+    )
 
 
 def _metrics(

@@ -29,7 +29,7 @@ from cochef.learning.iteration import (
     first_copies,
     iterate_members,
     iterate_one_by_one,
-    loop_inputs,
+    rollout_inputs,
 )
 from cochef.learning.partner_sampling import PartnerPool
 from cochef.learning.population import (
@@ -163,7 +163,7 @@ def _host_programs(
         number: Int[Array, ""],
     ) -> tuple[EnvState, Players, Any]:
         collector = Collector(environment, config, algorithm.roles, pool)
-        loop = collector.loop(**loop_inputs(collector, state, weights, key, iteration))
+        loop = collector.loop(rollout_inputs(collector, state, weights, key, iteration))
         (states, players, _), one = loop.advance((states, players, ()), number)
         return states, players, one
 

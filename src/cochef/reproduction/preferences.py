@@ -43,8 +43,7 @@ class CorrelatePreferences:
     @property
     def config(self) -> Mapping[str, Any]:
         """All settings."""
-        numbers = {"episodes": self.episodes, "seed": self.seed}
-        return {"layout": self.layout.fingerprint, **numbers}
+        return {"layout": self.layout.fingerprint, "episodes": self.episodes, "seed": self.seed}
 
     def run(self, context: JobContext) -> None:
         """Let every pair play, and correlate."""

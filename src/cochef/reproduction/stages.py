@@ -81,12 +81,13 @@ class CompareEvents:
     @property
     def config(self) -> Mapping[str, Any]:
         """All settings."""
-        scripts = list(scripted.names_for(self.layout))
-        return {"layout": self.layout.fingerprint, "scripts": scripts, **self._numbers}
-
-    @property
-    def _numbers(self) -> dict[str, int]:
-        return {"agents": self.agents, "episodes": self.episodes, "seed": self.seed}
+        return {
+            "layout": self.layout.fingerprint,
+            "scripts": list(scripted.names_for(self.layout)),
+            "agents": self.agents,
+            "episodes": self.episodes,
+            "seed": self.seed,
+        }
 
     def run(self, context: JobContext) -> None:
         """Play, count events, and compare."""
@@ -137,8 +138,7 @@ class PlayAcross:
     @property
     def config(self) -> Mapping[str, Any]:
         """All settings."""
-        numbers = {"episodes": self.episodes, "seed": self.seed}
-        return {"layout": self.layout.fingerprint, **numbers}
+        return {"layout": self.layout.fingerprint, "episodes": self.episodes, "seed": self.seed}
 
     def run(self, context: JobContext) -> None:
         """Play, and keep the mean score of every pair, the first in seat 0 or 1."""
