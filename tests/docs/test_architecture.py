@@ -50,3 +50,19 @@ def test_the_walks_go_through_functions_that_exist(file, name):
     body = ast.parse((PACKAGE / file).read_text("utf-8")).body
     for part in name.split("."):
         body = next(node.body for node in body if getattr(node, "name", None) == part)
+
+
+METHODS = (ROOT / "docs" / "methods.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), sorted(set(re.findall(r"`(\w+)\.((?!py`)\w+)`", METHODS)))
+)
+def test_the_page_about_methods_names_code_that_exists(module, name):
+    if module[0].islower():
+        files = list(PACKAGE.rglob(f"{module}.py"))
+        assert any(re.search(rf"\b{name}\b", file.read_text("utf-8")) for file in files)
+    else:
+        sources = [file.read_text("utf-8") for file in PACKAGE.rglob("*.py")]
+        owners = [source for source in sources if re.search(rf"^class {module}\b", source, re.M)]
+        assert any(re.search(rf"\b{name}\b", source) for source in owners)

@@ -18,7 +18,7 @@ class RewardWeights:
     """What each role of each member is rewarded for.
 
     The reward of a step is (events + b * shaping) . (the role's own events) + task * (the task
-    reward of both), where b goes from 1 to 0 as the configuration's schedule says.
+    reward of both chefs), where b follows `TrainingConfig.shaping`, mostly from 1 to 0.
     """
 
     events: Float[Array, "members roles events"]
