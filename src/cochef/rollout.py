@@ -5,7 +5,7 @@ program does a step at a time, and they are asked in between.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -54,10 +54,7 @@ def play_episodes(
     Returns what the metric measured in each kitchen, matchup after matchup. An own agent at fault
     raises an `AgentError`; with `failures`, the error goes there, and the agent stays from then on.
     """
-    if hosting.callers(agents):
-        (_, _, measured), _ = _play_on_host(layout, agents, matchups, key, metric, failures)
-    else:
-        (_, _, measured), _ = _play_compiled(layout, agents, matchups, key, metric)
+    (_, _, measured), _ = _play(_Episodes(layout, agents, matchups, key, metric), failures)
     return _kitchens_first(measured)
 
 
@@ -66,10 +63,7 @@ def record(
 ) -> Trajectory:
     """Let two agents play an episode in each of some kitchens, and keep every step."""
     matchups = (Matchup(0, 1, kitchens),)
-    if hosting.callers(agents):
-        (last, _, _), steps = _play_on_host(layout, agents, matchups, key, None, None)
-    else:
-        (last, _, _), steps = _play_compiled(layout, agents, matchups, key, None)
+    (last, _, _), steps = _play(_Episodes(layout, agents, matchups, key, None), None)
     return _trajectory(last, steps)
 
 
@@ -85,73 +79,19 @@ def _trajectory(last: State, steps: Transition) -> Trajectory:
     return Trajectory(*jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), kept))
 
 
-@partial(jax.jit, static_argnames=("layout", "matchups", "metric"))
-def _play_compiled(
-    layout: Layout,
-    agents: tuple[Agent, ...],
-    matchups: Matchups,
-    key: Key[Array, ""],
-    metric: Metric | None,
-) -> tuple[_Carry, Any]:
-    """Play to the horizon: states, carries and measurements at the end, and what was kept."""
-    episodes = _Episodes(layout, agents, matchups, key, metric)
-    return episodes.loop.scan(episodes.begin(), layout.horizon)
+_STATIC = {"static": True}  # part of the program, and not an array that it is given
 
 
-@partial(jax.jit, static_argnames=("layout", "matchups", "metric"))
-def _begin(
-    layout: Layout,
-    agents: tuple[Agent, ...],
-    matchups: Matchups,
-    key: Key[Array, ""],
-    metric: Metric | None,
-) -> _Carry:
-    return _Episodes(layout, agents, matchups, key, metric).begin()
-
-
-@partial(jax.jit, static_argnames=("layout", "matchups", "metric"))
-def _advance(
-    layout: Layout,
-    agents: tuple[Agent, ...],
-    matchups: Matchups,
-    key: Key[Array, ""],
-    metric: Metric | None,
-    carry: _Carry,
-    number: Int[Array | np.ndarray | np.int32, ""],
-) -> tuple[_Carry, Any]:
-    return _Episodes(layout, agents, matchups, key, metric).loop.advance(carry, jnp.asarray(number))
-
-
-def _play_on_host(
-    layout: Layout,
-    agents: tuple[Agent, ...],
-    matchups: Matchups,
-    key: Key[Array, ""],
-    metric: Metric | None,
-    failures: Failures | None,
-) -> tuple[_Carry, Any]:
-    """As `_play_compiled`, but step by step; own agents are asked in between."""
-    agents = hosting.answered(agents)
-    asked = _AskedPlayers(_Episodes(layout, agents, matchups, key, metric), failures)
-    carry = _begin(layout, agents, matchups, key, metric)
-    kept = []
-    for number in range(layout.horizon):
-        states, carries, folded = carry
-        carry = (states, asked.answer(states, carries), folded)
-        carry, one = _advance(layout, agents, matchups, key, metric, carry, np.int32(number))
-        kept.append(jax.device_get(one))
-    return carry, jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
-
-
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Episodes:
     """An episode in each kitchen: who plays, and what is measured; without a metric, all steps."""
 
-    layout: Layout
+    layout: Layout = field(metadata=_STATIC)
     agents: tuple[Agent, ...]
-    matchups: Matchups
+    matchups: Matchups = field(metadata=_STATIC)
     key: Key[Array, ""]
-    metric: Metric | None
+    metric: Metric | None = field(metadata=_STATIC)
 
     @cached_property
     def seats(self) -> Int[np.ndarray, "kitchens 2"]:
@@ -211,6 +151,44 @@ class _Episodes:
             return measured, transition
         update = over_kitchens(partial(self.metric.update, self.layout))
         return update(measured, transition), ()
+
+
+def _play(episodes: _Episodes, failures: Failures | None) -> tuple[_Carry, Any]:
+    """Play to the horizon: states, carries and measurements at the end, and what was kept."""
+    if hosting.callers(episodes.agents):
+        return _play_on_host(episodes, failures)
+    return _play_compiled(episodes)
+
+
+@jax.jit
+def _play_compiled(episodes: _Episodes) -> tuple[_Carry, Any]:
+    return episodes.loop.scan(episodes.begin(), episodes.layout.horizon)
+
+
+@jax.jit
+def _begin(episodes: _Episodes) -> _Carry:
+    return episodes.begin()
+
+
+@jax.jit
+def _advance(
+    episodes: _Episodes, carry: _Carry, number: Int[Array | np.ndarray | np.int32, ""]
+) -> tuple[_Carry, Any]:
+    return episodes.loop.advance(carry, jnp.asarray(number))
+
+
+def _play_on_host(episodes: _Episodes, failures: Failures | None) -> tuple[_Carry, Any]:
+    """Play step by step; own agents are asked in between."""
+    episodes = replace(episodes, agents=hosting.answered(episodes.agents))
+    asked = _AskedPlayers(episodes, failures)
+    carry = _begin(episodes)
+    kept = []
+    for number in range(episodes.layout.horizon):
+        states, carries, folded = carry
+        carry = (states, asked.answer(states, carries), folded)
+        carry, one = _advance(episodes, carry, np.int32(number))
+        kept.append(jax.device_get(one))
+    return carry, jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
 
 
 @dataclass(frozen=True)
