@@ -235,10 +235,16 @@ def test_the_tables_show_the_peer_and_who_did_not_arrive(speed):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rounds": 0}, {"seeds": -1}, {"populations": ()}, {"populations": (0,)}]
+    ("wrong", "message"),
+    [
+        ({"rounds": 0}, "rounds is 0; it takes a whole number from 1"),
+        ({"seeds": -1}, "seeds is -1; it takes a whole number from 0"),
+        ({"populations": ()}, "it takes at least one"),
+        ({"populations": (0,)}, "it takes at least one"),
+    ],
 )
-def test_a_benchmark_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(InputError, match="it takes at least"):
+def test_a_benchmark_that_makes_no_sense_is_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
         TrainingBenchmark(LAYOUT, TINY, RECURRENT, **wrong)
 
 
