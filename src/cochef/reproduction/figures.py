@@ -1,7 +1,6 @@
 """Figures of the reproduction: colour-blind safe, with populations as points."""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 
 import matplotlib as mpl
 import numpy as np
@@ -135,9 +134,10 @@ def preference_matrices(
     """Preference for the row's agent over the column's, by layout."""
     figure, axes = panels(list(values))
     for layout, panel in axes.items():
-        pairs = product(agents, repeat=2)
-        matrix = np.array([values[layout].get(pair, 0.0) for pair in pairs])
-        matrix = matrix.reshape(len(agents), len(agents))
+        rows = []
+        for one in agents:
+            rows.append([values[layout].get((one, two), 0.0) for two in agents])
+        matrix = np.array(rows)
         panel.grid(False)
         panel.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
         for row, column in np.ndindex(matrix.shape):
