@@ -46,7 +46,7 @@ def test_a_game_ends_after_its_ticks(url, browser):  # noqa: F811
 
 def test_a_person_cooks_a_soup_by_keys_and_looks_at_it_again(url, browser):  # noqa: F811
     with listened(browser) as (page, ear):
-        choose(page, url, speed="12", game_lasts="800")
+        choose(page, url, ticks="12", game_lasts="800")
         page.keyboard.press("Space")
         ear.wait(lambda moment: moment["type"] == "tick")
         walker = Walker(page, ear, 0)
@@ -67,7 +67,7 @@ def test_a_person_cooks_a_soup_by_keys_and_looks_at_it_again(url, browser):  # n
 
 def test_a_reload_in_a_game_continues_where_it_was(url, browser):  # noqa: F811
     with listened(browser) as (page, ear):
-        choose(page, url, speed="12", you_are="1")
+        choose(page, url, ticks="12", you_are="1")
         page.click("text=Start")
         before = ear.wait(lambda moment: moment["type"] == "tick" and moment["t"] > 5)
         page.reload()
@@ -85,7 +85,7 @@ def test_a_reload_in_a_game_continues_where_it_was(url, browser):  # noqa: F811
 
 def test_a_phone_plays_by_touch(url, browser):  # noqa: F811
     with listened(browser, PHONE, has_touch=True, is_mobile=True) as (page, ear):
-        choose(page, url, speed="12")
+        choose(page, url, ticks="12")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page.tap("text=Start")
         ear.wait(lambda moment: moment["type"] == "tick")
@@ -98,6 +98,7 @@ def test_a_phone_plays_by_touch(url, browser):  # noqa: F811
         expect(page.locator(".hand.seat0 .holds")).to_have_text("an onion")
         page.tap("text=End this game")
         page.wait_for_selector(".replay")
+        assert page.locator("canvas.kitchen").bounding_box()["width"] > PHONE["width"] / 2
 
 
 def test_a_second_tab_says_so_and_can_take_over(url, browser):  # noqa: F811
@@ -120,7 +121,7 @@ def test_on_a_phone_buttons_are_on_the_screen_and_the_panel_beside_the_kitchen(
     kitchen,
 ):
     with listened(browser, window, has_touch=True, is_mobile=True) as (page, ear):
-        choose(page, url, kitchen=kitchen, speed="12")
+        choose(page, url, kitchen=kitchen, ticks="12")
         panel = page.locator(".panel").bounding_box()
         assert not overlap(panel, page.locator("canvas.kitchen").bounding_box())
         page.tap("text=Start")

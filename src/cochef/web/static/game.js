@@ -41,7 +41,8 @@ function hand(seat, who) {
   const picture = icon(null, 26);
   picture.hidden = true;
   const words = element("span", { class: "holds" }, "nothing");
-  const box = element("div", { class: `hand seat${seat}` }, icon(`portrait:${seat}`, 26), element("span", {}, who), picture, words);
+  const says = element("span", { class: "says" }, `${who} `, picture, " ", words);
+  const box = element("div", { class: `hand seat${seat}` }, icon(`portrait:${seat}`, 26), says);
   let shown = "";
   return {
     box,

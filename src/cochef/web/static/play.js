@@ -78,7 +78,7 @@ function lobby() {
           "div",
           { class: "fields" },
           field("You are", choice([["0", "chef 1, blue"], ["1", "chef 2, green"]], String(wanted.seat ?? 0), set("seat", Number))),
-          field("Speed", choice([["4", "slow, 4 ticks a second"], ["6", "6 ticks a second"], ["8", "8 ticks a second"], ["12", "fast, 12 ticks a second"]], String(wanted.rate ?? 6), set("rate", Number))),
+          field("Ticks", choice([["4", "4 a second"], ["6", "6 a second"], ["8", "8 a second"], ["12", "12 a second"]], String(wanted.rate ?? 6), set("rate", Number))),
           field("Partner acts", choice([["1", "every tick"], ["2", "every 2nd tick"], ["3", "every 3rd tick"], ["4", "every 4th tick"], ["8", "every 8th tick"]], String(wanted.slowness ?? 2), set("slowness", Number))),
           field("Game lasts", choice([["200", "200 ticks"], ["400", "400 ticks"], ["800", "800 ticks"]], String(wanted.ticks ?? 400), set("ticks", Number))),
         ),

@@ -26,7 +26,7 @@ export async function openStage(kitchen, seat, label) {
 
   function fit() {
     const room = box.getBoundingClientRect();
-    const height = filled.matches ? box.clientHeight : Math.max(160, 0.62 * window.innerHeight);
+    const height = filled.matches && box.closest(".game") ? box.clientHeight : Math.max(160, 0.62 * window.innerHeight);
     const tile = Math.max(16, Math.floor(Math.min(room.width / columns, height / rows, 110)));
     const sharp = window.devicePixelRatio || 1;
     canvas.style.width = `${tile * columns}px`;
