@@ -7,7 +7,7 @@ import fsspec
 import pytest
 
 from tests.cluster.bucket import BucketFileSystem
-from tests.cluster.processes import REPOSITORY, Drivers, smoke
+from tests.cluster.processes import REPOSITORY, Drivers
 from tests.narrow_layout import NARROW
 
 ENTRY = "[fsspec.specs]\nbucket = tests.cluster.bucket:BucketFileSystem\n"
@@ -35,6 +35,9 @@ def environment(tmp_path_factory):
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "RAY_worker_niceness": "0",  # else everything else on this machine goes first
         "RAY_prestart_worker_first_driver": "0",  # only the workers that are needed
+        "RAY_num_workers_soft_limit": "8",  # those stay, with what they have compiled
+        # Else workers are killed when other tests need the machine's memory.
+        "RAY_memory_monitor_refresh_ms": "0",
     }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in changes.items():
@@ -92,8 +95,8 @@ def cluster(new_cluster):
 
 
 @pytest.fixture(scope="session")
-def drivers(environment):
-    """One driver after the other."""
+def drivers(new_cluster):
+    """One driver after the other; they end before the clusters."""
     with Drivers() as started:
         yield started
 
@@ -107,8 +110,8 @@ def narrow(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def local(environment, narrow, tmp_path_factory):
+def local(drivers, narrow, tmp_path_factory):
     """Where a local run has all its jobs."""
     root = tmp_path_factory.mktemp("local")
-    smoke(narrow, root)
+    drivers.smoke(narrow, root, "--job-cpus", 2)
     return root

@@ -1,13 +1,17 @@
 """A driver in a process of its own: python -m tests.cluster.driver SETTINGS, a table as JSON.
 
-Without settings it reads some from every line of its input, and answers with a line.
+Without settings it reads some from every line of its input, or the words of a command, and answers
+with a line. It stays connected to a cluster, whose processes have then compiled what they need.
 """
 
+import io
 import json
 import sys
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from cochef.errors import InputError
+from cochef.experiments import ray_cluster
 from cochef.experiments.engines import LocalEngine
 from cochef.experiments.jobs import Job, JobStore, in_order
 from cochef.experiments.ray_engine import JobResources, RayEngine
@@ -88,9 +92,31 @@ def answer(settings):
     return found | {"logged": logged}
 
 
+def command(words):
+    """Run a command to its end: its exit code and all it printed."""
+    from cochef.cli.main import main  # noqa: PLC0415  (other drivers do without it)
+
+    sys.argv = ["cochef", *words]
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            main()
+        except SystemExit as stop:
+            return {"code": stop.code, "printed": printed.getvalue()}
+
+
 def serve():
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+    connected = None
+    with ExitStack() as stack:
+        for line in sys.stdin:
+            settings = json.loads(line)
+            address = settings.get("address")
+            if address not in (None, connected):
+                stack.close()
+                stack.enter_context(ray_cluster.connection(address))
+                connected = address
+            found = command(settings["words"]) if "words" in settings else answer(settings)
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def wait_until(found, process, what, seconds=RUN_SECONDS):
 
 
 class Drivers:
-    """A process that is one driver of small jobs after the other; use it as a context."""
+    """A process that is one driver after the other, of small jobs or by a command; a context."""
 
     def __enter__(self):
         self._process = start(
@@ -64,7 +64,24 @@ class Drivers:
 
     def drive(self, settings, **changes):
         """What the last job wrote, or an error, and the log."""
-        self._process.stdin.write(json.dumps(settings | changes) + "\n")
+        return self._ask(settings | changes)
+
+    def smoke(self, narrow, out, *more, address=None):
+        """Train, evaluate and report on a method, here or on a cluster; what it logged."""
+        words = smoke_words(narrow, out, *more)
+        if address is not None:
+            words += ["--engine", "ray", "--address", address]
+        code, printed = self.command(words, address)
+        assert code == 0, printed
+        return printed
+
+    def command(self, words, address=None):
+        """Run a command, connected to a cluster: its exit code and all it printed."""
+        found = self._ask({"words": [*map(str, words)], "address": address})
+        return found["code"], found["printed"]
+
+    def _ask(self, question):
+        self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         timer = threading.Timer(RUN_SECONDS, self._process.kill)
         timer.start()
@@ -84,11 +101,15 @@ def finish(settings, **changes):
     return printed[-1], printed[:-1]
 
 
-def smoke_process(narrow, out, *more):
+def smoke_words(narrow, out, *more):
     """Train, evaluate and report on a method, populations in shards of one member."""
     words = ["run", "--layout", narrow, "--method", "fcp", "--preset", "smoke"]
-    words += ["--shard-members", 1, "--out", out, *more]
-    return start([*PROGRAM, *words], stderr=subprocess.PIPE)
+    return [*words, "--shard-members", 1, "--out", out, *more]
+
+
+def smoke_process(narrow, out, *more):
+    """A process that does so."""
+    return start([*PROGRAM, *smoke_words(narrow, out, *more)], stderr=subprocess.PIPE)
 
 
 def smoke(narrow, out, *more):

@@ -15,7 +15,14 @@ from cochef.experiments.jobs import JobStore, in_order
 from cochef.experiments.shared_store import SharedStore
 from cochef.learning.runs import CHECKPOINTS
 from cochef.learning.writers import METRICS, read_metrics
-from tests.cluster.processes import REPOSITORY, driver, finish, output, smoke, wait_until
+from tests.cluster.processes import (
+    REPOSITORY,
+    driver,
+    finish,
+    output,
+    smoke_words,
+    wait_until,
+)
 from tests.cluster.writing import diamond
 from tests.learning.small_runs import bits
 
@@ -125,37 +132,24 @@ def test_storage_that_fails_is_a_clear_error_and_nothing_of_it_is_read(
     assert found == {"last": "abacd", "logged": []}
 
 
-@pytest.fixture(scope="module")
-def open_cluster(new_cluster, environment, tmp_path_factory):
-    """A node with other code, that asks nobody for a token."""
-    other = tmp_path_factory.mktemp("other") / "src"
-    shutil.copytree(REPOSITORY / "src", other, ignore=shutil.ignore_patterns("data", "*.pyc"))
-    (other / "cochef" / "__init__.py").write_text('"""Another one."""\n__version__ = "9.9"\n')
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(other), environment["PYTHONPATH"]]))
-        return new_cluster(head_cpus=1, nodes=0)
-
-
-def test_a_driver_warns_of_an_open_cluster_and_refuses_a_node_with_other_code(
-    drivers, open_cluster, tmp_path
-):
-    settings = settings_in(tmp_path) | {"address": open_cluster.address}
-    found = drivers.drive(settings)
-    own = r"driver has cochef 0\.\d+\.\d+ \(code"
-    assert re.search(rf"node \S+ has cochef 9\.9 \(code .*{own}", found["error"])
-    (line,) = found["logged"]
-    assert line.startswith("WARNING: the cluster listens on 127.0.0.1 and asks nobody for a token")
-    assert not words(settings)
-
-
 def test_a_driver_says_that_no_node_is_large_enough_for_a_job(drivers, settings):
     (line,) = drivers.drive(settings, cpus=99, until="WARNING")["logged"]
     assert line.startswith("WARNING: no node has 99 cores and 0.1 GiB of memory, as a job needs")
 
 
+def test_a_process_that_is_connected_to_one_cluster_uses_no_other(
+    drivers, cluster, narrow, tmp_path
+):
+    words = smoke_words(narrow, tmp_path, "--engine", "ray", "--address", "127.0.0.1:1")
+    code, printed = drivers.command(words, cluster.address)
+    assert code == 2
+    reason = f"this process is connected to {cluster.address} already"
+    assert f"address is 127.0.0.1:1, but {reason}" in " ".join(printed.split())
+
+
 def test_a_driver_without_the_token_is_refused(settings, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", "another token that is long enough to be one")
+    monkeypatch.setenv("RAY_NUM_REDIS_GET_RETRIES", "2")  # a second apart, if no head answers
     last, _ = finish(settings)
     assert "the token must be that of its nodes" in last
 
@@ -188,11 +182,13 @@ def test_a_cluster_of_ones_own_is_closed_to_others(environment, tmp_path, monkey
 
 
 @pytest.mark.parametrize("kind", ["directory", "bucket"])
-def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(cluster, local, narrow, tmp_path, kind):
+def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(
+    cluster, drivers, local, narrow, tmp_path, kind
+):
     store = {"directory": str(tmp_path / "store"), "bucket": f"bucket://{tmp_path.name}"}[kind]
-    where = ("--engine", "ray", "--address", cluster.address, "--store", store, "--job-cpus", 2)
+    where = ("--store", store, "--job-cpus", 2, "--scratch", tmp_path / "scratch")
     out = tmp_path / "out"
-    logged = smoke(narrow, out, *where, "--scratch", tmp_path / "scratch")
+    logged = drivers.smoke(narrow, out, *where, address=cluster.address)
     expected = artefacts(local)
     assert len(expected) > 50
     found = artefacts(out)
@@ -207,3 +203,27 @@ def test_a_run_on_two_nodes_gives_the_bits_of_a_local_one(cluster, local, narrow
     shards = [path.name for path in (out / "jobs").glob("shard-population-*")]
     claimed = [json.loads(shared.read(shared.path(name, "claims", "000001"))) for name in shards]
     assert len({claim["process"] for claim in claimed}) == len(shards) == 2
+
+
+@pytest.fixture(scope="module")
+def open_cluster(new_cluster, environment, tmp_path_factory):
+    """A node with other code, that asks nobody for a token."""
+    other = tmp_path_factory.mktemp("other") / "src"
+    shutil.copytree(REPOSITORY / "src", other, ignore=shutil.ignore_patterns("data", "*.pyc"))
+    (other / "cochef" / "__init__.py").write_text('"""Another one."""\n__version__ = "9.9"\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(other), environment["PYTHONPATH"]]))
+        return new_cluster(head_cpus=1, nodes=0)
+
+
+def test_a_driver_warns_of_an_open_cluster_and_refuses_a_node_with_other_code(
+    drivers, open_cluster, tmp_path
+):
+    settings = settings_in(tmp_path) | {"address": open_cluster.address}
+    found = drivers.drive(settings)
+    own = r"driver has cochef 0\.\d+\.\d+ \(code"
+    assert re.search(rf"node \S+ has cochef 9\.9 \(code .*{own}", found["error"])
+    (line,) = found["logged"]
+    assert line.startswith("WARNING: the cluster listens on 127.0.0.1 and asks nobody for a token")
+    assert not words(settings)

@@ -23,17 +23,24 @@ INBOX_SECONDS = 30.0  # for messages of nodes, which are only for the display
 
 @contextmanager
 def connected(address: str | None, log: Log) -> Iterator[None]:
-    """Connect to a cluster, or start one on this machine for as long as the context lasts."""
+    """Connect to a cluster whose nodes have this code, or start one on this machine."""
+    with connection(address):
+        _check_nodes(log)
+        yield
+
+
+@contextmanager
+def connection(address: str | None) -> Iterator[None]:
+    """A connection for as long as the context lasts; a process that has one already keeps it."""
     if address is not None and "://" in address:
         raise InputError(f"address is {address!r}; it takes HOST:PORT, run on a machine near it")
     _set_environment(address)
     ray = _ray()
-    options: dict[str, Any] = {
-        "log_to_driver": False,
-        "logging_level": "error",
-        # Programs that are compiled in another way give other bits.
-        "runtime_env": {"env_vars": compile_settings()},
-    }
+    if ray.is_initialized():
+        _check_address(address)
+        yield
+        return
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address is None:
         options |= {"_node_ip_address": LOOPBACK, "include_dashboard": False}
     try:
@@ -44,10 +51,22 @@ def connected(address: str | None, log: Log) -> Iterator[None]:
             "give its --address; the token must be that of its nodes (docs/cluster.md)"
         ) from error
     try:
-        _check_nodes(log)
         yield
     finally:
+        _inbox_of.cache_clear()
         ray.shutdown()
+
+
+def _check_address(address: str | None) -> None:
+    """Refuse another cluster than the one that this process is connected to."""
+    here = _ray().get_runtime_context().gcs_address
+    if address not in (None, "auto", here):
+        raise InputError(f"address is {address}, but this process is connected to {here} already")
+
+
+def _runtime_env() -> dict[str, Any]:
+    """What processes of nodes need: programs compiled in another way give other bits."""
+    return {"env_vars": compile_settings()}
 
 
 def _set_environment(address: str | None) -> None:
@@ -106,7 +125,8 @@ def _check_nodes(log: Log) -> None:
     references = []
     for node in nodes:
         affinity = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        task = _probe_task().options(num_cpus=0, scheduling_strategy=affinity)
+        options = {"num_cpus": 0, "runtime_env": _runtime_env()}
+        task = _probe_task().options(scheduling_strategy=affinity, **options)
         references.append(task.remote())
     versions: dict[str, str] = {}
     asks: dict[str, bool] = {}
@@ -198,7 +218,7 @@ def has_room(options: Mapping[str, Any]) -> bool:
 def submit(request: JobRequest, inbox: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Give a job to the cluster; returns Ray's reference to its outcome."""
     ray = _ray()
-    task = _job_task().options(scheduling_strategy="SPREAD", **options)
+    task = _job_task().options(scheduling_strategy="SPREAD", runtime_env=_runtime_env(), **options)
     return task.remote(str(code_version()), [ray.put(request)], inbox)
 
 
@@ -258,15 +278,23 @@ class Inbox:
         return messages
 
 
-def new_inbox() -> Any:  # noqa: ANN401
-    """An inbox on this node, which nodes can write to."""
+def inbox() -> Any:  # noqa: ANN401
+    """The empty inbox of this connection, on this node, which nodes can write to."""
+    found = _inbox_of(_ray().get_runtime_context().get_job_id())
+    found.take.remote()  # what is left of an earlier run
+    return found
+
+
+@lru_cache(maxsize=1)
+def _inbox_of(connection_id: str) -> Any:  # noqa: ANN401
+    """The inbox of a connection; Ray starts a process for it."""
     ray = _ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     # If its process dies, messages are lost, and nothing else.
     options = {"num_cpus": 0, "max_restarts": -1, "scheduling_strategy": here}
-    return ray.remote(Inbox).options(**options).remote()
+    return ray.remote(Inbox).options(runtime_env=_runtime_env(), **options).remote()
 
 
 def messages(inbox: Any) -> list[Message]:  # noqa: ANN401

@@ -83,7 +83,7 @@ class RayEngine:
                 return
             # The jobs on other nodes have to be told.
             with interrupts.as_exception(), ray_cluster.connected(self.address, log):
-                driver.inbox = ray_cluster.new_inbox()
+                driver.inbox = ray_cluster.inbox()
                 driver.warn_of_small_nodes(left)
                 try:
                     driver.work(left)
@@ -223,8 +223,10 @@ class _Driver:
             self.show(message)
 
     def show(self, message: Message) -> None:
-        """Show a message."""
-        job = self.jobs[message.job]
+        """Show a message; one of an earlier run may still arrive."""
+        job = self.jobs.get(message.job)
+        if job is None:
+            return
         writers = self.writers.get(message.job, ())
         if message.kind is MessageKind.STARTED:
             self.log(f"{self.numbers[job.name]} {job.name} on {message.content}")
