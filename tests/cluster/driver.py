@@ -61,7 +61,7 @@ def engine_of(settings):
     return RayEngine(
         address=settings["address"],
         store=settings.get("store"),
-        resources=JobResources(cpus=cpus, memory=0.1),
+        resources=JobResources(cpus, memory=0.1, retries=settings.get("retries", 3)),
         lease=settings.get("lease", 30.0),
         progress_seconds=settings.get("progress_seconds", 120.0),
         scratch=Path(settings["scratch"]),

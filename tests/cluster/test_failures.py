@@ -105,6 +105,19 @@ def lose_a_node(cluster):
     cluster.add_node(num_cpus=2, node_ip_address="127.0.0.1")
 
 
+def test_a_job_that_is_killed_for_want_of_memory_is_not_tried_without_end(new_cluster, tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_memory_usage_threshold", "0.01")  # there is never enough
+        patch.setenv("RAY_memory_monitor_refresh_ms", "5000")  # between two looks, kills the rest
+        cluster = new_cluster(head_cpus=1, nodes=0)
+    settings = settings_in(tmp_path, cluster) | {"many": 1, "seconds": 15.0, "retries": 1}
+    last, _ = finish(settings)
+    assert re.search(
+        r"were killed due to the node running low on memory, also when .*--job-mem", last
+    )
+    assert len(attempts(settings)) <= 2
+
+
 def test_a_killed_driver_continues_when_it_is_started_again(own_cluster, tmp_path):
     settings = settings_in(tmp_path, own_cluster)
     first = driver(settings)

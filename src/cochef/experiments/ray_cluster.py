@@ -16,14 +16,17 @@ from cochef.learning.writers import Log
 from cochef.runtime import compile_settings
 
 AUTH_MODE = "RAY_AUTH_MODE"
+MEMORY_RETRIES = "RAY_task_oom_retries"
 LOOPBACK = "127.0.0.1"
 CHECK_SECONDS = 120.0  # for a node to answer
 INBOX_SECONDS = 30.0  # for messages of nodes, which are only for the display
 
 
 @contextmanager
-def connected(address: str | None, log: Log) -> Iterator[None]:
+def connected(address: str | None, log: Log, retries: int = 0) -> Iterator[None]:
     """Connect to a cluster whose nodes have this code, or start one on this machine."""
+    # Ray counts those of workers that it kills for want of memory apart, and would never end.
+    os.environ.setdefault(MEMORY_RETRIES, str(retries))
     with connection(address):
         _check_nodes(log)
         yield
@@ -242,6 +245,11 @@ def outcome(reference: Any, name: str) -> JobOutcome:  # noqa: ANN401
         found = ray.get(reference)
     except ray.exceptions.RayTaskError:
         raise  # an error in the code
+    except ray.exceptions.OutOfMemoryError as error:
+        raise InputError(
+            f"{name}: {_first_line(error).partition('. ')[0]}, also when it was tried again; give "
+            "a larger --job-memory, so that fewer jobs share a node, and run again to resume"
+        ) from error
     except ray.exceptions.RayError as error:
         raise InputError(
             f"{name}: its worker died, also when it was tried again ({_first_line(error)}); "

@@ -82,7 +82,8 @@ class RayEngine:
             if not left:
                 return
             # The jobs on other nodes have to be told.
-            with interrupts.as_exception(), ray_cluster.connected(self.address, log):
+            connected = ray_cluster.connected(self.address, log, self.resources.retries)
+            with interrupts.as_exception(), connected:
                 driver.inbox = ray_cluster.inbox()
                 driver.warn_of_small_nodes(left)
                 try:
