@@ -134,10 +134,9 @@ def preference_matrices(
     """Preference for the row's agent over the column's, by layout."""
     figure, axes = panels(list(values))
     for layout, panel in axes.items():
-        rows = []
-        for one in agents:
-            rows.append([values[layout].get((one, two), 0.0) for two in agents])
-        matrix = np.array(rows)
+        matrix = np.zeros((len(agents), len(agents)))
+        for row, column in np.ndindex(matrix.shape):
+            matrix[row, column] = values[layout].get((agents[row], agents[column]), 0.0)
         panel.grid(False)
         panel.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
         for row, column in np.ndindex(matrix.shape):
