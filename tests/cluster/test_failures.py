@@ -105,6 +105,13 @@ def lose_a_node(cluster):
     cluster.add_node(num_cpus=2, node_ip_address="127.0.0.1")
 
 
+def test_a_driver_does_without_a_node_that_was_lost_before_it_came(own_cluster, tmp_path):
+    """Ray may take some seconds to see that a node is gone."""
+    lose_a_node(own_cluster)
+    last, _ = finish(settings_in(tmp_path, own_cluster))
+    assert last == RESULT
+
+
 def test_a_job_that_is_killed_for_want_of_memory_is_not_tried_without_end(new_cluster, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_memory_usage_threshold", "0.01")  # there is never enough
@@ -204,7 +211,7 @@ def test_a_smoke_run_takes_little_longer_than_a_local_one(new_cluster, narrow, t
     cluster = new_cluster(nodes=1)
     smoke(narrow, tmp_path / "warm")
     times = {"local": [], "ray": []}
-    for number in range(2):
+    for number in range(3):
         for name, where in (
             ("local", ()),
             ("ray", ("--engine", "ray", "--address", cluster.address)),

@@ -124,7 +124,7 @@ def _check_nodes(log: Log) -> None:
     ray = _ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
 
-    nodes = [node for node in ray.nodes() if node["Alive"]]
+    nodes = _nodes()
     references = []
     for node in nodes:
         affinity = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
@@ -138,6 +138,8 @@ def _check_nodes(log: Log) -> None:
         try:
             version, mode = ray.get(reference, timeout=CHECK_SECONDS)
         except ray.exceptions.RayError as error:
+            if node["NodeID"] not in [found["NodeID"] for found in _nodes()]:
+                continue  # it was lost; Ray takes some time to see that
             raise InputError(
                 f"node {name} does not answer ({_first_line(error)}); "
                 f"run {how_to_install('cluster')} there"
@@ -146,7 +148,13 @@ def _check_nodes(log: Log) -> None:
         asks[address] = asks.get(address, True) and mode == "token"
     _warn_of_open_networks(asks, log)
     for node in nodes:
-        _check_version(node["NodeName"], versions[node["NodeID"]])
+        if node["NodeID"] in versions:
+            _check_version(node["NodeName"], versions[node["NodeID"]])
+
+
+def _nodes() -> list[Mapping[str, Any]]:
+    """The nodes that are alive, as far as Ray knows."""
+    return [node for node in _ray().nodes() if node["Alive"]]
 
 
 def _check_version(node: str, found: str) -> None:
@@ -208,14 +216,13 @@ def _job_task() -> Any:  # noqa: ANN401
 
 def has_room(options: Mapping[str, Any]) -> bool:
     """Whether some node is large enough for a task with these options, if it is free."""
-    ray = _ray()
     needs = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 
     def is_large_enough(node: Mapping[str, Any]) -> bool:
         found = node["Resources"]
         return all(found.get(name, 0) >= options[option] for name, option in needs.items())
 
-    return any(node["Alive"] and is_large_enough(node) for node in ray.nodes())
+    return any(is_large_enough(node) for node in _nodes())
 
 
 def submit(request: JobRequest, inbox: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
