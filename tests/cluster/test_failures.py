@@ -15,6 +15,7 @@ import pytest
 
 from cochef.experiments import claims
 from cochef.experiments.shared_store import SharedStore
+from tests.cluster.conftest import add_node
 from tests.cluster.driver import training
 from tests.cluster.processes import driver, finish, output, smoke, smoke_process, wait_until
 from tests.cluster.test_ray import artefacts
@@ -102,7 +103,7 @@ def test_killed_workers_and_lost_nodes_are_replaced(own_cluster, tmp_path, part)
 def lose_a_node(cluster):
     """Kill a node that takes jobs, and start another one."""
     cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-    cluster.add_node(num_cpus=2, node_ip_address="127.0.0.1")
+    add_node(cluster, num_cpus=2)
 
 
 def test_a_driver_does_without_a_node_that_was_lost_before_it_came(own_cluster, tmp_path):
