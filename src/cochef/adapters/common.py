@@ -86,13 +86,14 @@ class KitchenSettings:
             return Bounds(shape, np.float32, -most, most)
         return Bounds(shape, np.uint8, 0, np.iinfo(np.uint8).max)
 
-    def observe(self, states: State) -> Shaped[Array, "2 ..."]:
-        """The observations of both chefs in many kitchens: [seats, kitchens, ...]."""
-        see = OBSERVATIONS[self.observation]
+    def observe(self, states: State, seats: int = SEATS) -> Shaped[Array, "seats ..."]:
+        """The observations of the first seats in many kitchens: [seats, kitchens, ...]."""
         if self.observation == "features":
-            seen = over_kitchens(lambda state: see(self.layout, state))(states)
+            seen = over_kitchens(lambda state: features(self.layout, state))(states)[:seats]
+        elif self.observation == "grid":
+            seen = observation.grid(self.layout, states, seats)
         else:
-            seen = see(self.layout, states)
+            seen = observation.compact(self.layout, states, seats)
         return self.scaled(jnp.moveaxis(seen, -1, 1))
 
     def observe_one(self, state: State) -> Shaped[Array, "2 ..."]:

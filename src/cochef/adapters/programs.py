@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 from cochef import runtime
 from cochef.adapters import forks
 from cochef.adapters.common import KitchenSettings
+from cochef.adapters.packing import Packed, pack
 from cochef.agents.agent import Agent, Carry
 from cochef.errors import InputError
 from cochef.kitchen.constants import SEATS
@@ -54,18 +55,19 @@ class Draws:
 
 @pytree
 class StepResult:
-    """What a step brought about, kitchens first; players are the learner alone, or both seats."""
+    """What a step brought about; players are the learner alone, or both seats.
+
+    The rewards are the team's, then each player's own, then each one's shaped reward.
+    """
 
     observations: Shaped[Array, "kitchens players ..."]
-    team_reward: Float[Array, " kitchens"]
-    own_rewards: Float[Array, "kitchens players"]
-    shaped_rewards: Float[Array, "kitchens players"]
-    events: Bool[Array, "kitchens players events"]
+    rewards: Float[Array, "rewards kitchens"]
+    events: Bool[Array, "players events kitchens"]
 
 
 @dataclass(frozen=True)
 class StepArrays:
-    """A `StepResult` as numpy arrays that nobody else holds."""
+    """What a step brought about, kitchens first, as numpy arrays that nobody else holds."""
 
     observations: np.ndarray
     team_reward: np.ndarray
@@ -96,7 +98,7 @@ class KitchenStepper:
         self._seat = seat
         self._programs: Programs | None = None
         self._episode = 0
-        self.episodes: Episodes | None = None
+        self.episodes: Packed | None = None
         self.time = 0
 
     @property
@@ -143,12 +145,15 @@ class KitchenStepper:
             self._partner, self._draws, self.episodes, actions
         )
         self.time += 1
+        events = np.array(result.events)
+        rewards = np.array(result.rewards)
+        players = len(events)
         return StepArrays(
             observations=np.array(result.observations),
-            team_reward=np.array(result.team_reward),
-            own_rewards=np.array(result.own_rewards),
-            shaped_rewards=np.array(result.shaped_rewards),
-            events=np.array(result.events),
+            team_reward=rewards[0],
+            own_rewards=rewards[1 : 1 + players].T,
+            shaped_rewards=rewards[1 + players :].T,
+            events=np.moveaxis(events, -1, 0),
         )
 
     def _prepare(self) -> "Programs":
@@ -163,13 +168,14 @@ class KitchenStepper:
 
     def observe(self, settings: KitchenSettings) -> np.ndarray:
         """Both chefs' observations under other settings: [seats, kitchens, ...]."""
-        return np.array(_observe(settings, self._running().states))
+        return np.array(_observe(settings, self._running()))
 
     def state(self, kitchen: int) -> State:
         """The state of one kitchen."""
-        return jax.tree.map(lambda leaf: np.asarray(leaf)[..., kitchen], self._running().states)
+        states = _states(self._running())
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[..., kitchen], states)
 
-    def _running(self) -> Episodes:
+    def _running(self) -> Packed:
         assert self.episodes is not None
         return self.episodes
 
@@ -192,8 +198,8 @@ def _device() -> Any:  # noqa: ANN401
 class Programs:
     """What begins episodes and what steps them, each as one compiled program."""
 
-    begin: Callable[..., tuple[Episodes, Draws, Array]]
-    advance: Callable[..., tuple[Episodes, StepResult]]
+    begin: Callable[..., tuple[Packed, Draws, Array]]
+    advance: Callable[..., tuple[Packed, StepResult]]
 
 
 @cache
@@ -217,9 +223,10 @@ def _programs(
         play: Callable[..., Any],
         leaves: list[Array],
         draws: Draws,
-        episodes: Episodes,
+        packed: Packed,
         actions: Int[Array, "*players kitchens"],
-    ) -> tuple[Episodes, StepResult]:
+    ) -> tuple[Packed, StepResult]:
+        episodes = packed.unpack()
         carry = episodes.carry
         joint = actions
         if has_partner:
@@ -252,8 +259,13 @@ class _FirstThatCompiles:
 
 
 @partial(jax.jit, static_argnums=0)
-def _observe(settings: KitchenSettings, states: State) -> Shaped[Array, "2 kitchens ..."]:
-    return settings.observe(states)
+def _observe(settings: KitchenSettings, episodes: Packed) -> Shaped[Array, "2 kitchens ..."]:
+    return settings.observe(episodes.unpack().states)
+
+
+@jax.jit
+def _states(episodes: Packed) -> State:
+    return episodes.unpack().states
 
 
 def _begin(
@@ -263,7 +275,7 @@ def _begin(
     partner: Agent | None,
     seeds: UInt32[Array, "kitchens 2"],
     episode: Int[Array, ""],
-) -> tuple[Episodes, Draws, Shaped[Array, "kitchens players ..."]]:
+) -> tuple[Packed, Draws, Shaped[Array, "kitchens players ..."]]:
     def draw(words: UInt32[Array, "2"]) -> tuple[Int[Array, ""], Key[Array, ""], Key[Array, ""]]:
         key = jax.random.fold_in(jax.random.wrap_key_data(words, impl=FAST), episode)
         key_seat, key_begin, key_act = jax.random.split(key, 3)
@@ -276,8 +288,8 @@ def _begin(
     states = repeat_kitchens(start(settings.layout), kitchens)
     carry = () if partner is None else over_kitchens(partner.begin)(keys_begin)
     draws = Draws(seats, jax.random.key_data(keys_act).T)
-    observations = _by_player(settings.observe(states), None if partner is None else seats)
-    return Episodes(states, carry), draws, observations
+    observations = _seen(settings, states, None if partner is None else seats)
+    return pack(Episodes(states, carry)), draws, observations
 
 
 def _joint_actions(
@@ -298,20 +310,32 @@ def _play(
     states: State,
     joint: Int[Array, "2 kitchens"],
     carry: Carry,
-) -> tuple[Episodes, StepResult]:
+) -> tuple[Packed, StepResult]:
     """Step all kitchens and see what came of it."""
     learner_seats = seats if has_partner else None
     transition = step_kitchens(partial(step, settings.layout), states, joint)
-    outcome = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 1), transition.outcome)
-    events = _by_player(outcome.events, learner_seats)
+    outcome = transition.outcome
+    events = _of_players(outcome.events, learner_seats)
+    rewards = [
+        outcome.reward.sum(axis=0)[None],
+        _of_players(outcome.reward, learner_seats),
+        settings.shaped_rewards(jnp.moveaxis(events, 1, -1)),
+    ]
     result = StepResult(
-        observations=_by_player(settings.observe(transition.next_state), learner_seats),
-        team_reward=outcome.reward.sum(axis=0),
-        own_rewards=_by_player(outcome.reward, learner_seats),
-        shaped_rewards=settings.shaped_rewards(events),
+        observations=_seen(settings, transition.next_state, learner_seats),
+        rewards=jnp.concatenate(rewards),
         events=events,
     )
-    return Episodes(transition.next_state, carry), result
+    return pack(Episodes(transition.next_state, carry)), result
+
+
+def _seen(
+    settings: KitchenSettings, states: State, learner_seats: Int[Array, " kitchens"] | None
+) -> Shaped[Array, "kitchens players ..."]:
+    """What the learner observes, or both seats where there is none, kitchens first."""
+    if learner_seats is None:
+        return jnp.moveaxis(settings.observe(states), 0, 1)
+    return settings.observe(over_kitchens(seen_from)(states, learner_seats), seats=1)[0][:, None]
 
 
 def _replies(
@@ -329,14 +353,13 @@ def _replies(
     return over_kitchens(one)(episodes.states, draws.seats, episodes.carry, draws.keys)
 
 
-def _by_player(
-    both: Shaped[Array, "2 kitchens ..."], learner_seats: Int[Array, " kitchens"] | None
-) -> Shaped[Array, "kitchens players ..."]:
-    """What belongs to the learner, or to both seats where there is none, kitchens first."""
+def _of_players(
+    both: Shaped[Array, "2 *some kitchens"], learner_seats: Int[Array, " kitchens"] | None
+) -> Shaped[Array, "players *some kitchens"]:
+    """What belongs to the learner, or to both seats where there is none."""
     if learner_seats is None:
-        return jnp.moveaxis(both, 0, 1)
-    is_first = jnp.expand_dims(learner_seats == 0, tuple(range(1, both.ndim - 1)))
-    return jnp.where(is_first, both[0], both[1])[:, None]
+        return both
+    return jnp.where(learner_seats == 0, both[0], both[1])[None]
 
 
 def _as_one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -105,8 +105,10 @@ def grid_peaks(layout: Layout) -> np.ndarray:
     return peaks
 
 
-def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]:
-    """A vector per seat from which `decode` gives the whole state back.
+def compact(
+    layout: Layout, state: State, seats: int = SEATS
+) -> UInt8[Array, "seats entries *kitchens"]:
+    """A vector for each of the first seats, from which `decode` gives the whole state back.
 
     It holds own chef and other chef (cell and facing one-hot, hand), pots (counts as thermometers,
     lit, ready, time left), counters, and the steps left in blocks of 40 and the rest.
@@ -126,7 +128,7 @@ def compact(layout: Layout, state: State) -> UInt8[Array, "2 entries *kitchens"]
         *(is_lit(pots), is_ready(layout, pots), time_left(layout, pots)),
         *jnp.divmod(layout.horizon - state.time[None], URGENT),
     ]
-    return _arranged(rows, _compact_order(layout))
+    return _arranged(rows, _compact_order(layout)[:seats])
 
 
 def _compact_order(layout: Layout) -> Int[np.ndarray, "2 entries"]:
@@ -204,8 +206,10 @@ def _decode_pots(layout: Layout, entries: Int[Array, "pots 9"]) -> Pot:
     return Pot(contents, jnp.where(lit, ticks, -1))
 
 
-def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26 *kitchens"]:
-    """The 26 planes per seat that the paper's networks see; orders are not among them."""
+def grid(
+    layout: Layout, state: State, seats: int = SEATS
+) -> UInt8[Array, "seats height width 26 *kitchens"]:
+    """The 26 planes of each of the first seats that the paper's networks see, without orders."""
     order = np.zeros((SEATS, layout.height * layout.width, PLANES), np.int32)
     one = jnp.ones_like(state.time)[None]
     urgent = layout.horizon - state.time[None] < URGENT
@@ -219,7 +223,8 @@ def grid(layout: Layout, state: State) -> UInt8[Array, "2 height width 26 *kitch
         for seat, plane in enumerate(shown.planes):
             order[seat, shown.cells, plane] = numbers
         rows.append(shown.values)
-    return _arranged(rows, order.reshape(SEATS, layout.height, layout.width, PLANES))
+    places = order.reshape(SEATS, layout.height, layout.width, PLANES)
+    return _arranged(rows, places[:seats])
 
 
 class _Shown(NamedTuple):
