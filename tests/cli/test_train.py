@@ -1,12 +1,15 @@
 """`cochef train`: a population that learns, and the same again."""
 
+import io
 import json
 import re
 
 import pytest
+from rich.console import Console
 
 from cochef import methods
 from cochef.cli.evaluate import Evaluate
+from cochef.cli.progress import ProgressLines
 from cochef.cli.train import Train
 from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS
@@ -38,6 +41,21 @@ def test_without_a_terminal_plain_lines_tell_the_progress(trained, narrow, tmp_p
         r"mep: 100%, 1\.0k steps, [\d.]+[kM]/s, 0:00 left, returns mean \d+, best \d+, worst \d+",
         lines[-1],
     )
+
+
+def test_how_fast_a_training_is_and_what_is_left_is_said_when_it_is_known():
+    lines = io.StringIO()
+    progress = ProgressLines(Console(file=lines))
+    progress.begin({"population": "sp", "training": {"total_steps": 1000}, "members": 2})
+    for iteration, seconds in ((1, 20.0), (2, 39.94)):
+        progress._printed = 0.0  # as if the last line had been long ago
+        line = {"steps": 250 * iteration, "iteration": iteration, "seconds": seconds}
+        progress.write({**line, "task_return": [1.0, 3.0]})
+    told = [line.split("sp: ")[1] for line in lines.getvalue().splitlines()[1:]]
+    assert told == [
+        "25%, 0.2k steps, returns mean 2, best 3, worst 1",
+        "50%, 0.5k steps, 0.0k/s, 0:40 left, returns mean 2, best 3, worst 1",
+    ]
 
 
 def test_a_trained_agent_is_evaluated_by_its_path(trained, narrow, capsys):

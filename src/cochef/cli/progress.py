@@ -42,19 +42,22 @@ class TrainingRate:
         self._members: int = run_config["members"]
         self._first: Mapping[str, Any] | None = None
 
-    def describe(self, line: Mapping[str, Any]) -> tuple[str, str, float]:
-        """Steps and rate, returns, and the seconds that are left."""
+    def describe(self, line: Mapping[str, Any]) -> tuple[str, str, float | None]:
+        """Steps and rate, returns, and the seconds that are left.
+
+        The first line cannot tell how fast it goes: it took the time of compiling.
+        """
         self._first = self._first or line
         seconds = line["seconds"] - self._first["seconds"]
         steps = line["steps"] - self._first["steps"]
-        rate = steps / seconds if seconds else 0.0
-        left = (self.total_steps - line["steps"]) / rate if rate else 0.0
         returns = line["task_return"]
-        return (
-            f"{_short(line['steps'])} steps, {_short(self._members * rate)}/s",
-            f"mean {fmean(returns):.0f}, best {max(returns):.0f}, worst {min(returns):.0f}",
-            left,
-        )
+        scores = f"mean {fmean(returns):.0f}, best {max(returns):.0f}, worst {min(returns):.0f}"
+        done = f"{_short(line['steps'])} steps"
+        if not steps or not seconds:
+            return done, scores, None
+        rate = steps / seconds
+        left = (self.total_steps - line["steps"]) / rate
+        return f"{done}, {_short(self._members * rate)}/s", scores, left
 
 
 class ProgressLines:
@@ -82,8 +85,10 @@ class ProgressLines:
         if last or time.monotonic() - self._printed >= LINE_SECONDS:
             self._printed = time.monotonic()
             share = line["steps"] / self._rate.total_steps
-            minutes = f"{left // 60:.0f}:{left % 60:02.0f} left"
-            text = f"{self._rate.name}: {share:.0%}, {steps}, {minutes}, returns {returns}"
+            how_far = f"{share:.0%}, {steps}"
+            if left is not None:
+                how_far += f", {round(left) // 60}:{round(left) % 60:02} left"
+            text = f"{self._rate.name}: {how_far}, returns {returns}"
             self._console.print(text, markup=False)
 
     def end(self) -> None:
