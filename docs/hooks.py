@@ -30,6 +30,8 @@ COMMANDS = "reference/commands"
 NOTEBOOK = "tutorials/first_steps.ipynb"
 # A link to a file outside of docs, which the site does not have: its text is shown instead.
 _TO_SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|cluster|locks)/[^)]*\)")
+# A figure is wide; where the screen is not, it is opened by itself.
+_FIGURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.png)\)")
 _LINKED = re.compile(r"\]\(([\w-]+/\w+\.md)\)")
 _TITLE = re.compile(r"^ \w.*\n -+ *$", re.MULTILINE)
 _ENTRY = re.compile(r"^  (?=\S)", re.MULTILINE)
@@ -73,6 +75,8 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     to_docs = "../" * page.file.src_uri.count("/")
     for name, source in FROM_ROOT.items():
         markdown = markdown.replace(f"](../{to_docs}{source})", f"]({to_docs}{name})")
+    if page.file.src_uri.startswith("results/"):
+        markdown = _FIGURE.sub(r"[\g<0>](\1)", markdown)
     return _TO_SOURCE.sub(r"`\1`", markdown)
 
 

@@ -26,6 +26,7 @@ def test_every_case_stands_in_the_section_of_its_verdict_with_its_statistic():
     assert f"{claims.SCRIPTED}: ahead of fcp: +10.00, p = 0.010 (0.020)" in agree
     assert "ahead of trajdiv: -9.00" in disagree
     assert "one population: +1, no test" in undecided
+    assert f"<summary>{claims.UNLIKE}: 1 case, 0 of them not run</summary>" in undecided
     assert "Training:" in reasons
 
 

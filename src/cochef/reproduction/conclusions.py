@@ -9,7 +9,7 @@ from cochef.evaluation.tables import ResultTable
 from cochef.experiments.presets import PRESETS
 from cochef.reproduction import paper
 from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, TOPICS, Claim
-from cochef.reproduction.scores import Entry
+from cochef.reproduction.scores import NOT_RUN, Entry
 
 VERDICTS = (AGREES, DISAGREES, OPEN)
 
@@ -47,20 +47,36 @@ def distance_table(entries: Mapping[str, Sequence[Entry]]) -> ResultTable:
 
 def sections(claims: Sequence[Claim], preset: str) -> str:
     """The last section, as Markdown."""
-    titles = {
-        AGREES: "Where we agree with the paper",
-        DISAGREES: "Where we do not",
-        OPEN: "What the runs so far do not decide",
-    }
+    titles = {AGREES: "Where we agree with the paper", DISAGREES: "Where we do not"}
     parts = ["## Agreement with the paper\n"]
     for verdict, title in titles.items():
         lines = [
             f"- {claim.topic}: {claim.sentence}" for claim in claims if claim.verdict == verdict
         ]
         parts.append(f"### {title}\n\n" + ("\n".join(lines) or "Nothing.") + "\n")
+    undecided = "\n".join(_undecided(claims)) or "Nothing.\n"
+    parts.append(f"### What the runs so far do not decide\n\n{undecided}")
     reasons = "\n".join(f"- {reason}" for reason in _reasons(preset))
     parts.append(f"### Why numbers differ, as far as we know\n\n{reasons}\n")
     return "\n".join(parts)
+
+
+def _undecided(claims: Sequence[Claim]) -> Iterator[str]:
+    """The open cases of each claim of the paper: there are many, so they are folded."""
+    for topic in TOPICS:
+        cases = [claim for claim in claims if (claim.topic, claim.verdict) == (topic, OPEN)]
+        if not cases:
+            continue
+        missing = sum(claim.statistic == NOT_RUN for claim in cases)
+        how_many = f"{len(cases)} case" + "s" * (len(cases) > 1)
+        summary = f"{topic}: {how_many}, {missing} of them not run"
+        lines = "\n".join(f"- {claim.sentence}" for claim in cases)
+        yield folded(summary, lines)
+
+
+def folded(summary: str, markdown: str) -> str:
+    """Markdown that a reader unfolds, on the site and where repositories are shown."""
+    return f'<details markdown="1">\n<summary>{summary}</summary>\n\n{markdown}\n\n</details>\n'
 
 
 def _reasons(preset: str) -> Iterator[str]:

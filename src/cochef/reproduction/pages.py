@@ -114,7 +114,9 @@ def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
         f"{_counted(len({result.seed for result in every}))}.\n",
         _experiment_table(found, shown).markdown(),
         "## What is stored\n",
-        _state_table(every, found).markdown(),
+        conclusions.folded(
+            "Every cell, its steps and the code", _state_table(every, found).markdown()
+        ),
     ]
     others = found.results.others()
     if others:
