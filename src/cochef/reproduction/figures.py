@@ -135,8 +135,9 @@ def preference_matrices(
     figure, axes = panels(list(values))
     for layout, panel in axes.items():
         matrix = np.zeros((len(agents), len(agents)))
-        for row, column in np.ndindex(matrix.shape):
-            matrix[row, column] = values[layout].get((agents[row], agents[column]), 0.0)
+        for row, one in enumerate(agents):
+            for column, two in enumerate(agents):
+                matrix[row, column] = values[layout].get((one, two), 0.0)
         panel.grid(False)
         panel.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
         for row, column in np.ndindex(matrix.shape):
