@@ -194,7 +194,7 @@ def test_thirty_interruptions_at_random_moments_lose_nothing(narrow, tmp_path, c
     # The interrupted run ends as one that nobody disturbed.
     for root in (tmp_path / "runs", tmp_path / "undisturbed"):
         process = start(*run, root, cwd=tmp_path)
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=3 * PATIENCE)  # all of its jobs, one after the other
         assert process.returncode == 0
     names = sorted(path.parent.name for path in tmp_path.glob("runs/jobs/*/episodes.csv"))
     assert len(names) == 2
