@@ -116,7 +116,7 @@ def test_every_preset_has_every_method(preset):
     for method in methods.every():
         sizes = method.sizes(PRESETS[preset].scale)
         assert method.population.size.name in sizes
-        assert all(size >= 1 for size in sizes.values())
+        assert all(size and size >= 1 for size in sizes.values())
 
 
 def test_the_papers_preset_makes_its_number_of_updates_and_hardly_anneals_its_shaped_rewards():

@@ -99,7 +99,9 @@ class RunMethods:
             return
         agents = inputs[f"{self.method[0]}-agents"]
         partner = results.most_informative_partners(found)[0]
-        program = sys.argv[0]
+        program = [sys.argv[0]]
+        if program[0].endswith("__main__.py"):  # `python -m cochef`
+            program = [sys.executable, "-m", "cochef"]
         watch = results.watch_command(self.layout, agents, partner, program)
         print_line(f"report: {store.directory(goal) / HTML}")
         print_line(f"watch: {watch}")

@@ -215,16 +215,18 @@ def score_table(found: Records, layout: Layout) -> ResultTable:
     return tables.scores(found, title)
 
 
-def watch_command(layout: str, agents: Path, partner: str, program: str = "cochef") -> str:
+def watch_command(
+    layout: str, agents: Path, partner: str, program: Sequence[str] = ("cochef",)
+) -> str:
     """The command that shows a run's first agent; `layout` is a name or a file."""
     agent = str(agent_path(agents))
-    return shlex.join([program, "watch", "--layout", layout, "--agents", agent, partner])
+    return shlex.join([*program, "watch", "--layout", layout, "--agents", agent, partner])
 
 
-def play_command(layout: str, agents: Path, program: str = "cochef") -> str:
+def play_command(layout: str, agents: Path, program: Sequence[str] = ("cochef",)) -> str:
     """The command to play with a run's first agent in the browser."""
     path = f"{agent_path(agents)}{storage.SUFFIX}"
-    return shlex.join([program, "play", path, "--layouts", layout])
+    return shlex.join([*program, "play", path, "--layouts", layout])
 
 
 def most_informative_partners(found: Records) -> list[str]:
