@@ -114,7 +114,7 @@ def _print_assumptions(unknown: "list[Job]") -> None:
     trainings = [work for work in works if work.observation == "grid"]
     if trainings:
         print_line(
-            f"ASSUMED: {len(trainings)} trainings on the 26 planes, never measured, cost "
+            f"ASSUMED: {len(trainings)} trainings on the 26 planes, never measured whole, cost "
             f"{estimates.GRID_COST:g} times those on the compact vector"
         )
     if len(unknown) > len(trainings):

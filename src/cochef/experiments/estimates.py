@@ -25,9 +25,10 @@ from cochef.runtime import cores as cores_here
 _LEAST_SECONDS = 0.1
 _START_SECONDS = 10.0  # mostly compiling; how long the smallest job of another size takes
 UNKNOWN_SECONDS = 30.0  # a job of a kind that no table has
-# A pass through the paper's convolutions in passes on the compact vector, by their multiply-adds:
-# assumed, where no training on the 26 planes was measured.
-GRID_COST = 100.0
+# A pass through the paper's networks in passes through those on the compact vector, where no
+# training on the 26 planes was measured: the gradient of one row took 27 to 31 times as long in
+# two layouts, on two cores. They have 110 to 240 times the multiply-adds, which are done faster.
+GRID_COST = 30.0
 _MAX_BYTES = 1024**2
 
 _HEADER = (
