@@ -98,7 +98,7 @@ def test_people_are_all_their_games_and_models_play_as_many_episodes_as_asked_fo
         ({"layouts": ("many_orders",)}, "nobody played 'many_orders'; people played: "),
         ({"episodes": 0}, "episodes is 0; it takes a number from 1 to 10000"),
         ({"steps": 0}, "steps is 0; it takes a number from 1 to 10000"),
-        ({"seed": -1}, "seed -1; allowed: "),
+        ({"seed": -1}, "seed is -1; it takes a whole number from 0 to "),
         ({"ending": ".jpg"}, r"unknown ending of .*figure\.jpg'; known: \.png, \.svg, \.pdf"),
     ],
 )
