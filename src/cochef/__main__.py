@@ -8,7 +8,10 @@ def main() -> None:
     interrupts.install()
     from cochef.cli.main import main as command_line  # noqa: PLC0415  (may take seconds)
 
-    command_line()
+    try:
+        command_line()
+    finally:
+        interrupts.stop_watching()
 
 
 if __name__ == "__main__":

@@ -51,6 +51,14 @@ def install() -> None:
     threading.Thread(target=_watch, args=(reading,), name="ctrl-c", daemon=True).start()
 
 
+def stop_watching() -> None:
+    """Let a command whose work is done end by itself: Ctrl-C has no effect any more.
+
+    Otherwise Python's own end, which restores the system's handler, would be cut off by the signal.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def explain(sentence: str) -> None:
     """Say what leaving means from now on, such as how to resume."""
     _WATCH.sentence = sentence

@@ -55,7 +55,9 @@ def interrupted_after(seconds, *words, cwd):
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return interrupt(process)
+        found = interrupt(process)
+        # Its work was done, and it was only leaving: as if nobody had interrupted.
+        return None if found[0] == 0 else found
     assert process.returncode == 0, process.communicate()[1]
     process.communicate()
     return None
