@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -45,6 +46,26 @@ def interrupt(process):
     pressed = time.monotonic()
     printed = "".join(process.communicate(timeout=PATIENCE))
     return process.returncode, printed, time.monotonic() - pressed
+
+
+def lasts(words, place, at_most=40.0):
+    """How long a command that nobody interrupts goes on after it watches for Ctrl-C.
+
+    It runs elsewhere, so that nothing that it would make is there already.
+    """
+    with tempfile.TemporaryDirectory(dir=place) as elsewhere:
+        moved = [Path(elsewhere, "runs") if word == place / "runs" else word for word in words]
+        process = start(*moved, cwd=elsewhere)
+        while process.poll() is None and not watches(process):
+            time.sleep(0.01)
+        began = time.monotonic()
+        try:
+            process.communicate(timeout=at_most)
+            assert process.returncode == 0, words
+        except subprocess.TimeoutExpired:
+            process.kill()  # a server does not end by itself
+            process.communicate()
+        return time.monotonic() - began
 
 
 def interrupted_after(seconds, *words, cwd):
@@ -155,31 +176,33 @@ def test_thirty_interruptions_at_random_moments_lose_nothing(narrow, tmp_path, c
     evaluate = ("evaluate", "--layout", narrow, "--agents", "stay", "random", "--episodes", "3")
     done = start(*evaluate, "--out", records, cwd=tmp_path)
     assert done.wait(PATIENCE) == 0
-    # What is interrupted, and about how long it takes.
     commands = [
-        ((*run, tmp_path / "runs"), 40.0),
-        ((*run, tmp_path / "runs"), 40.0),
-        (("train", "hsp", "--layout", narrow, "--preset", "smoke", "--steps", "64000"), 30.0),
-        ((*evaluate, "--out", records), 12.0),
-        (("table", records), 6.0),
-        (("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.gif"), 12.0),
-        (("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.mp4"), 12.0),
-        (("play", "--port", free_port(), "--no-browser"), 12.0),
+        (*run, tmp_path / "runs"),
+        (*run, tmp_path / "runs"),
+        ("train", "hsp", "--layout", narrow, "--preset", "smoke", "--steps", "64000"),
+        (*evaluate, "--out", records),
+        ("table", records),
+        ("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.gif"),
+        ("watch", "--layout", narrow, "--agents", "random", "stay", "--out", "film.mp4"),
+        ("play", "--port", free_port(), "--no-browser"),
         # Simulated: without people, nobody has to be named whom they can contact.
-        (("study", "serve", "paper", "--simulated", "--port", free_port()), 12.0),
-        (("partners",), 5.0),
-        (("human-likeness", "--layouts", "cramped_room", "--episodes", "2"), 15.0),
-        (("clone", "--layouts", "cramped_room"), 20.0),
-        (("bench", "kitchen", "--quick"), 15.0),
-        (("--help",), 1.0),
-        (("doctor",), 5.0),
+        ("study", "serve", "paper", "--simulated", "--port", free_port()),
+        ("partners",),
+        ("human-likeness", "--layouts", "cramped_room", "--episodes", "2"),
+        ("clone", "--layouts", "cramped_room"),
+        ("bench", "kitchen", "--quick"),
+        ("--help",),
+        ("doctor",),
     ]
+    durations = {words: lasts(words, tmp_path) for words in dict.fromkeys(commands)}
+    with capsys.disabled():
+        print({" ".join(map(str, words)): round(found, 1) for words, found in durations.items()})
     moments = np.random.default_rng(20)
     codes = []
     for number in range(30):
-        words, duration = commands[number % len(commands)]
+        words = commands[number % len(commands)]
         before = stored(tmp_path)
-        moment = moments.uniform(0.0, duration)
+        moment = moments.uniform(0.0, durations[words])
         found = interrupted_after(moment, *words, cwd=tmp_path)
         for path, content in before.items():
             assert path.read_bytes() == content, path
