@@ -32,4 +32,7 @@ def test_an_agent_scores_what_its_file_says(layout):
     partners = players(["script:onion_placement_and_delivery", informative])
     found = evaluate(layouts.get(layout), players(files), partners, episodes=20, seed=1)
     for agent, partner, rows in found.pairs():
-        assert rows["score"].mean() == pytest.approx(expected[agent][partner], abs=25)
+        scores = rows["score"]
+        # With some partners the scores of episodes vary by more than a hundred.
+        chance = 4 * scores.std() / len(scores) ** 0.5
+        assert scores.mean() == pytest.approx(expected[agent][partner], abs=max(25, chance))
