@@ -34,5 +34,5 @@ def test_an_agent_scores_what_its_file_says(layout):
     for agent, partner, rows in found.pairs():
         scores = rows["score"]
         # With some partners the scores of episodes vary by more than a hundred.
-        chance = 4 * scores.std() / len(scores) ** 0.5
+        chance = 4 * float(scores.std()) / len(scores) ** 0.5
         assert scores.mean() == pytest.approx(expected[agent][partner], abs=max(25, chance))
