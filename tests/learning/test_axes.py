@@ -150,13 +150,14 @@ def test_what_a_member_has_gets_an_axis_of_one_member_and_loses_it_again(rest):
 
 
 @few
-@given(learners=SMALL, chunks=SMALL, chunk=SMALL, rows=SMALL, rest=REST)
-def test_chunks_of_time_stay_together(learners, chunks, chunk, rows, rest):
-    before = named(learners, chunks * chunk, rows, *rest)
-    after = convert(axes.chunk_time, before, chunk)
-    assert after.shape == (learners, chunks, chunk, rows, *rest)
-    for number, step in places(chunks, chunk):
-        assert same(after[:, number, step], before[:, number * chunk + step])
+@given(learners=SMALL, chunks=SMALL, chunk=SMALL, rows=SMALL, blocks=SMALL, rest=REST)
+def test_chunks_of_time_stay_together(learners, chunks, chunk, rows, blocks, rest):
+    before = named(learners, chunks * chunk, rows * blocks, *rest)
+    after = convert(axes.chunk_time, before, chunk, blocks)
+    assert after.shape == (learners, chunks * blocks, chunk, rows, *rest)
+    for number, block, step in places(chunks, blocks, chunk):
+        at_once = before[:, number * chunk + step]
+        assert same(after[:, number * blocks + block, step], at_once[:, block::blocks])
 
 
 @few

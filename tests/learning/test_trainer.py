@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cochef import methods
+from cochef.errors import InputError
 from cochef.experiments.presets import PRESETS
+from cochef.learning.config import Schedule
 from tests.learning.first_iteration import AGENTS, arrays, first_iteration, trainer
 
 METHODS = ("sp", "hsp", AGENTS)
@@ -98,6 +101,30 @@ def test_members_differ_from_each_other_and_from_what_they_were(four):
     assert all(np.abs(weights[0] - weights[member]).max() > 1e-3 for member in range(1, 4))
     cells = np.moveaxis(four["after.kitchens.states.chefs.cell"], 0, -1)
     assert (cells != cells[..., :1]).any()
+
+
+@pytest.mark.parametrize(("chunk", "minibatches"), [(8, 4), (4, 8), (2, 16)])
+def test_minibatches_beyond_the_chunks_share_their_kitchens_and_take_every_step_once(
+    chunk, minibatches
+):
+    """At rate 0 nothing moves: means over equal parts are the mean if the parts make up all."""
+    first = trainer(AGENTS, 2)
+    still = replace(first.config, learning_rate=Schedule(0.0, 0.0, 1), epochs=1, chunk=8)
+    found = []
+    for changes in ({"minibatches": 1}, {"minibatches": minibatches, "chunk": chunk}):
+        one = replace(first, config=replace(still, **changes))
+        found.append(one.iterate(one.begin(), 0)[1].update)
+    whole, parts = found
+    for name in ("actor_loss", "critic_loss", "entropy"):
+        assert np.allclose(getattr(whole, name), getattr(parts, name), atol=1e-5), name
+
+
+def test_kitchens_that_minibatches_cannot_share_are_refused_or_rounded_up():
+    config = replace(trainer(AGENTS, 2).config, chunk=8, minibatches=4)
+    assert config.with_partners(9).kitchens == 36
+    message = "4 minibatches of 1 chunks of 8 steps in 6 kitchens; .* a multiple of 4"
+    with pytest.raises(InputError, match=message):
+        replace(config, kitchens=6)
 
 
 @pytest.mark.long

@@ -242,8 +242,7 @@ def _agents(benchmark: TrainingBenchmark, rewards: RewardConfig) -> Trainer:
     # Each has one learner. On the host, because the agents are divided among devices otherwise.
     networks = jax.device_get(jax.tree.map(lambda leaf: leaf[:, 0], policies.learners.actor))
     pool = PartnerPool((NetworkGroup(networks),), Sampling.STRATIFIED, PartnerIdentity.NUMBER)
-    kitchens = -(-benchmark.second_stage.kitchens // partners) * partners
-    config = replace(benchmark.second_stage, kitchens=kitchens)
+    config = benchmark.second_stage.with_partners(partners)
     return adaptive_agents(benchmark.layout, rewards, config, pool, benchmark.agents, seed=0)
 
 

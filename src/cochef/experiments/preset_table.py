@@ -20,6 +20,7 @@ REASONS: Mapping[str, str] = {
     "random_starts": "chefs that start with a soup in hand find out that deliveries pay",
     "total_steps": "what two cores do in minutes",
     "epochs": "more would cost time and gain little on small batches",
+    "chunk": "a minGRU's gradient costs the same through any number of steps",
     "minibatches": "many small gradient steps move a policy further than a few large ones",
     "learning_rate": "bold at first and careful at the end, as training is short",
     "entropy": "explores at first and plays well at the end, as training is short",

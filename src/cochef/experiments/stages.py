@@ -272,13 +272,12 @@ class TrainAgents:
     def training_with(self, partners: int) -> TrainingConfig:
         """The training settings with a pool of this size.
 
-        For stratified sampling, the kitchens are rounded up to a multiple of the partners: then
-        all partners have equally many, and act by one batched product.
+        With stratified sampling all partners have equally many kitchens, and act by one batched
+        product.
         """
-        training = self.training
         if self.stage.sampling != Sampling.STRATIFIED.value:
-            return training
-        return replace(training, kitchens=-(-training.kitchens // partners) * partners)
+            return self.training
+        return self.training.with_partners(partners)
 
     @property
     def members(self) -> int:

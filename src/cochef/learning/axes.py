@@ -143,11 +143,18 @@ def split_learners(tree: Tree, learners: int) -> Tree:
 
 
 def chunk_time(
-    leaf: Shaped[Array, "learners time rows *rest"], chunk: int
+    leaf: Shaped[Array, "learners time all_rows *rest"], chunk: int, row_blocks: int = 1
 ) -> Shaped[Array, "learners chunks chunk rows *rest"]:
-    """Cut time into chunks, which stay together when an update shuffles."""
-    learners, time, *rest = leaf.shape
-    return leaf.reshape(learners, time // chunk, chunk, *rest)
+    """Cut time into chunks, which stay together when an update shuffles.
+
+    With blocks of rows each chunk is cut into those, too. A block takes rows at equal distances,
+    not neighbours, as neighbouring kitchens may have partners of one kind.
+    """
+    learners, time, rows, *rest = leaf.shape
+    chunks = time // chunk
+    leaf = leaf.reshape(learners, chunks, chunk, rows // row_blocks, row_blocks, *rest)
+    leaf = jnp.moveaxis(leaf, 4, 2)
+    return leaf.reshape(learners, chunks * row_blocks, chunk, rows // row_blocks, *rest)
 
 
 def chunks_to_rows(

@@ -1,5 +1,6 @@
 """Training settings; can be read without loading JAX."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 from cochef.agents.network_config import NetworkConfig
@@ -93,11 +94,12 @@ class TrainingConfig:
                 f"{self.rollout_steps} steps in chunks of {self.chunk_length}; "
                 "the chunk must divide the steps"
             )
-        chunks = self.rollout_steps // self.chunk_length
-        if chunks % self.minibatches:
+        if self.kitchens % self.row_blocks:
+            chunks = self.rollout_steps // self.chunk_length
             raise InputError(
-                f"{self.minibatches} minibatches of {chunks} chunks of {self.chunk_length} steps; "
-                "they must divide the chunks"
+                f"{self.minibatches} minibatches of {chunks} chunks of {self.chunk_length} steps "
+                f"in {self.kitchens} kitchens; so the kitchens must be a multiple of "
+                f"{self.row_blocks}"
             )
         if self.iterations < 1:
             raise InputError(
@@ -109,6 +111,15 @@ class TrainingConfig:
     def chunk_length(self) -> int:
         """Consecutive steps that stay together when an update shuffles; 1 if not recurrent."""
         return self.chunk if self.network.recurrent else 1
+
+    @property
+    def row_blocks(self) -> int:
+        """Blocks into which the rows of a chunk are cut, so that minibatches share chunks evenly.
+
+        It is 1 where the minibatches divide the chunks.
+        """
+        chunks = self.rollout_steps // self.chunk_length
+        return self.minibatches // math.gcd(chunks, self.minibatches)
 
     @property
     def random_start_kitchens(self) -> int:
@@ -129,6 +140,14 @@ class TrainingConfig:
     def iterations(self) -> int:
         """How many rollouts are collected, each followed by an update."""
         return self.total_steps // self.steps_per_iteration
+
+    def with_partners(self, partners: int) -> "TrainingConfig":
+        """These settings with kitchens for all partners of a pool, equally many for each.
+
+        The kitchens are rounded up to a multiple of the partners, and of the blocks of an update.
+        """
+        multiple = math.lcm(partners, self.row_blocks)
+        return replace(self, kitchens=-(-self.kitchens // multiple) * multiple)
 
     def lasting(self, total_steps: int) -> "TrainingConfig":
         """These settings over another number of steps; schedules are stretched in proportion."""

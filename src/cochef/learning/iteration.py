@@ -319,7 +319,7 @@ def _to_batch(
     targets = advantages + values[:, :-1]
     observe_targets = partial(ValueNormalizer.update, decay=config.value_norm_decay)
     normalizer = jax.vmap(observe_targets)(normalizer, targets)
-    chunks = partial(axes.chunk_time, chunk=config.chunk_length)
+    chunks = partial(axes.chunk_time, chunk=config.chunk_length, row_blocks=config.row_blocks)
     batch = Batch(
         observations=chunks(observations[:, :-1]),
         episode_start=chunks(episode_start[:, :-1]),
