@@ -121,7 +121,8 @@ def test_minibatches_beyond_the_chunks_share_their_kitchens_and_take_every_step_
 
 def test_kitchens_that_minibatches_cannot_share_are_refused_or_rounded_up():
     config = replace(trainer(AGENTS, 2).config, chunk=8, minibatches=4)
-    assert config.with_partners(9).kitchens == 36
+    assert config.with_partners(5).kitchens == 8  # 20 would be far more
+    assert replace(config, kitchens=32).with_partners(9).kitchens == 36
     message = "4 minibatches of 1 chunks of 8 steps in 6 kitchens; .* a multiple of 4"
     with pytest.raises(InputError, match=message):
         replace(config, kitchens=6)

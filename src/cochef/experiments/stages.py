@@ -272,8 +272,7 @@ class TrainAgents:
     def training_with(self, partners: int) -> TrainingConfig:
         """The training settings with a pool of this size.
 
-        With stratified sampling all partners have equally many kitchens, and act by one batched
-        product.
+        With stratified sampling all partners have equally many kitchens where that is possible.
         """
         if self.stage.sampling != Sampling.STRATIFIED.value:
             return self.training

@@ -8,6 +8,7 @@ from cochef.errors import InputError
 from cochef.validation import number, positive_number, share_below_one, whole_number
 
 MAX_STEPS = 2**31 - 1  # compiled programs count steps in 32 bits
+_MOST_ADDED = 0.25  # share of kitchens that are added so that all partners have equally many
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,17 @@ class TrainingConfig:
         return self.total_steps // self.steps_per_iteration
 
     def with_partners(self, partners: int) -> "TrainingConfig":
-        """These settings with kitchens for all partners of a pool, equally many for each.
+        """These settings with equally many kitchens for each partner of a pool, if few are added.
 
-        The kitchens are rounded up to a multiple of the partners, and of the blocks of an update.
+        The kitchens are rounded up to a multiple of the partners, and of the blocks of an update:
+        then partners act by one batched product. Where that took many more, agents with this pool
+        would learn from other batches than agents with others; so it keeps its kitchens, and
+        partners take turns in them.
         """
         multiple = math.lcm(partners, self.row_blocks)
-        return replace(self, kitchens=-(-self.kitchens // multiple) * multiple)
+        rounded = -(-self.kitchens // multiple) * multiple
+        few = rounded <= (1 + _MOST_ADDED) * self.kitchens
+        return replace(self, kitchens=rounded) if few else self
 
     def lasting(self, total_steps: int) -> "TrainingConfig":
         """These settings over another number of steps; schedules are stretched in proportion."""

@@ -126,8 +126,8 @@ def show_pools(stored: Stored) -> Page:
     page.say(
         "HSP's pool without MEP's policies (all biased policies), without the filter (all biased "
         "policies and MEP's), and with both, with human models. Adaptive agents begin as MEP's "
-        "policies in all three, if the preset transfers. With stratified sampling the kitchens are "
-        "a multiple of the pool's size."
+        "policies in all three, if the preset transfers. All learn in as many kitchens at once; "
+        "where those do not divide evenly among a pool's partners, partners take turns in them."
     )
     entries = _with_human_models(page, stored, "pool-construction", "HSP's pools", POOLS)
     for topic, without, text, layouts in (
