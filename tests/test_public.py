@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 
 import cochef
 from cochef.experiments import pipeline
-from cochef.kitchen.state import start
 from cochef.learning.further import read_origin
 from tests.agents.own_agents import Faulty, Walker
 from tests.narrow_layout import NARROW
@@ -75,7 +75,8 @@ def test_own_agents_are_evaluated_under_their_labels(narrow):
 def test_probabilities_and_recurrent_state_of_an_agent_can_be_looked_at():
     for name in ("hsp:coordination_ring", "human-proxy:coordination_ring"):
         agent = cochef.load(name, "coordination_ring")
-        state = start(cochef.layout("coordination_ring"))
+        assert isinstance(agent, cochef.NetworkAgent)
+        state = cochef.start("coordination_ring")
         key = jax.random.key(0)
         carry = agent.begin(key)
         chances = agent.probabilities(state, 0, carry)
@@ -84,6 +85,8 @@ def test_probabilities_and_recurrent_state_of_an_agent_can_be_looked_at():
         action, after = agent.act(state, 0, carry, key)
         assert chances[int(action)] > 0
         assert jax.tree.structure(after) == jax.tree.structure(carry)
+    script = cochef.load("script:delivery", "coordination_ring")
+    assert not isinstance(script, cochef.NetworkAgent)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +98,8 @@ def trained(narrow, tmp_path_factory):
 def test_a_trained_run_gives_its_agents_and_critics(trained):
     assert len(trained.paths) == 2
     critic = trained.critic(1)
-    value, carry = critic.value(start(trained.layout), 0, critic.begin())
+    assert isinstance(critic, cochef.Critic)
+    value, carry = critic.value(cochef.start(trained.layout), 0, critic.begin())
     assert np.isfinite(value)
     assert carry.shape == critic.begin().shape
     with pytest.raises(cochef.InputError, match="member is 2; it takes a whole number from 0 to 1"):
@@ -143,6 +147,19 @@ def test_an_agent_file_is_trained_further_with_a_pool_and_an_own_agent(trained, 
     assert config["pool"] == [member.name for member in pool.members] + ["walker"]
     assert config["from"]["path"] == str(trained.paths[0])
     assert cochef.play(trained.layout, adapted.agent(), "stay").score.shape == (1,)
+
+
+def test_an_agent_that_ships_is_trained_further_by_its_name():
+    layout = cochef.layout("coordination_ring")
+    found = read_origin(Path("hsp:coordination_ring"), layout)
+    assert found.members == 1
+    assert found.network.recurrent
+    changed = read_origin(Path("hsp:coordination_ring@noise=0.1"), layout)
+    with pytest.raises(cochef.InputError, match="cannot be read"):
+        changed.network  # noqa: B018
+    human = read_origin(Path("human-proxy:coordination_ring"), layout)
+    with pytest.raises(cochef.InputError, match="only trained agents learn further"):
+        human.network  # noqa: B018
 
 
 def test_an_own_agent_that_fails_in_training_is_named_and_nothing_is_lost(trained, tmp_path):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cochef.adapters.jaxmarl import MultiAgentKitchen as MultiAgentKitchen
     from cochef.adapters.pettingzoo import ParallelKitchen as ParallelKitchen
     from cochef.agents.agent import Agent as Agent
+    from cochef.agents.agent import NetworkAgent as NetworkAgent
     from cochef.agents.hosting import AgentError as AgentError
     from cochef.agents.own import OwnAgent as OwnAgent
     from cochef.api.measuring import evaluate as evaluate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cochef.api.playing import load as load
     from cochef.api.playing import play as play
     from cochef.api.playing import record as record
+    from cochef.api.playing import start as start
     from cochef.api.training import TrainedRun as TrainedRun
     from cochef.api.training import make_pool as make_pool
     from cochef.api.training import open_pool as open_pool
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from cochef.kitchen.constants import Action as Action
     from cochef.kitchen.layout import Layout as Layout
     from cochef.kitchen.observation import compact_peaks as compact_peaks
+    from cochef.kitchen.state import State as State
+    from cochef.learning.critics import Critic as Critic
 
 __version__ = "0.1.0"
 
@@ -39,6 +43,7 @@ _HOMES = {
     "load": "cochef.api.playing",
     "play": "cochef.api.playing",
     "record": "cochef.api.playing",
+    "start": "cochef.api.playing",
     "evaluate": "cochef.api.measuring",
     "train": "cochef.api.training",
     "train_with_pool": "cochef.api.training",
@@ -46,10 +51,13 @@ _HOMES = {
     "make_pool": "cochef.api.training",
     "open_pool": "cochef.api.training",
     "Agent": "cochef.agents.agent",
+    "NetworkAgent": "cochef.agents.agent",
+    "Critic": "cochef.learning.critics",
     "OwnAgent": "cochef.agents.own",
     "AgentError": "cochef.agents.hosting",
     "Action": "cochef.kitchen.constants",
     "Layout": "cochef.kitchen.layout",
+    "State": "cochef.kitchen.state",
     "compact_peaks": "cochef.kitchen.observation",
     "InputError": "cochef.errors",
     "KitchenWithPartner": "cochef.adapters.gymnasium",
@@ -61,12 +69,15 @@ __all__ = [
     "Action",
     "Agent",
     "AgentError",
+    "Critic",
     "InputError",
     "KitchenWithPartner",
     "Layout",
     "MultiAgentKitchen",
+    "NetworkAgent",
     "OwnAgent",
     "ParallelKitchen",
+    "State",
     "TrainedRun",
     "__version__",
     "compact_peaks",
@@ -79,6 +90,7 @@ __all__ = [
     "partners",
     "play",
     "record",
+    "start",
     "train",
     "train_with_pool",
 ]

@@ -1,3 +1,6 @@
+import sys
+from types import ModuleType, SimpleNamespace
+
 import gymnasium
 import jax
 import jax.numpy as jnp
@@ -9,9 +12,11 @@ from cochef.adapters.jaxmarl import MultiAgentKitchen
 from cochef.adapters.pettingzoo import ParallelKitchen
 from cochef.adapters.registration import environment_id
 from cochef.agents.agent import Stay
+from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.kitchen.constants import Action
 from cochef.kitchen.observation import decode
+from tests.narrow_layout import NARROW
 
 NORTH, SOUTH, EAST, WEST, STAY, USE = Action
 ONION_INTO_POT = (EAST, USE, WEST, NORTH, USE)  # for chef 1 of the cramped room
@@ -22,6 +27,42 @@ def test_every_shipped_layout_can_be_made_by_name_with_any_of_gymnasiums_ways():
         env = gymnasium.make(f"cochef.envs:{environment_id(name)}")
         assert env.unwrapped.spec.kwargs["layout"] == name
         assert environment_id(name) in gymnasium.registry
+
+
+def test_a_layout_can_be_the_path_of_its_file(tmp_path):
+    path = tmp_path / "narrow.toml"
+    path.write_text(NARROW)
+    for kitchen in (KitchenWithPartner(path), KitchenWithPartner(str(path)), ParallelKitchen(path)):
+        kitchen.reset(seed=0)
+    assert MultiAgentKitchen(path).layout.name == "narrow"
+
+
+def test_code_is_no_partner_and_the_error_does_not_offer_it():
+    with pytest.raises(InputError, match="names code, which is not run from here") as caught:
+        KitchenWithPartner("cramped_room", "my_agents:Walker")
+    assert "MODULE:FACTORY" not in str(caught.value)
+
+
+def test_where_jaxmarl_is_installed_the_spaces_are_of_its_classes(monkeypatch):
+    class Box:
+        def __init__(self, low, high, shape, dtype):
+            self.settings = (low, high, shape, dtype)
+
+    class Discrete:
+        def __init__(self, n):
+            self.n = n
+
+    # As in JaxMARL's module of that name, which is not installed with the tests.
+    spaces = SimpleNamespace(Box=Box, Discrete=Discrete)
+    for name in ("jaxmarl", "jaxmarl.environments"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setattr(sys.modules["jaxmarl.environments"], "spaces", spaces, raising=False)
+    kitchen = MultiAgentKitchen("cramped_room", "grid")
+    seen = kitchen.observation_spaces["agent_0"]
+    assert isinstance(seen, Box)
+    assert seen.settings[2] == kitchen.reset(jax.random.key(0))[0]["agent_0"].shape
+    assert isinstance(kitchen.action_spaces["agent_1"], Discrete)
+    assert kitchen.action_spaces["agent_1"].n == len(Action)
 
 
 def test_a_partner_by_name_plays_as_the_agent_itself():

@@ -81,9 +81,31 @@ def test_the_records_of_another_evaluation_are_not_overwritten_unless_told(narro
     assert Evaluate(narrow, **PLAYERS, out=directory, figures=()).run() == 0  # the same again
     assert Evaluate(narrow, **other, out=directory, overwrite=True, figures=()).run() == 0
     assert (directory / "episodes.csv").read_bytes() != before
+    assert not list(directory.glob("*.svg"))  # those of the evaluation before are gone
+    alone = {**other, "agents": ("stay",)}
+    assert Evaluate(narrow, **alone, out=directory, overwrite=True, figures=()).run() == 0
+    assert not (directory / "differences.csv").exists()
     (directory / "manifest.json").write_text("damaged")
     with pytest.raises(InputError, match=r"records that cannot be read; .*--overwrite"):
         Evaluate(narrow, **PLAYERS, out=directory).run()
+
+
+@pytest.mark.parametrize("name", ["tables.md", "summary.csv", "scores.pdf"])
+def test_files_of_somebody_else_are_not_overwritten_unless_told(narrow, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=f"has {name}, but no records; .*--overwrite"):
+        Evaluate(narrow, **PLAYERS, out=tmp_path).run()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_an_own_agent_is_called_by_its_name_even_if_that_is_also_a_sign(narrow, tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text("from tests.agents.own_agents import Walker as robot\n")
+    assert Evaluate(narrow, (f"{file}:robot",), ("random",), episodes=1).run() == 0
+    printed = capsys.readouterr()
+    assert "mine.py:robot: " in printed.err
+    assert "mine.py:robot scores" in printed.out
 
 
 def test_records_say_which_files_their_agents_were(narrow, tmp_path):
@@ -136,6 +158,9 @@ def test_an_own_agent_that_fails_is_named_and_the_others_are_recorded(narrow, tm
     with (tmp_path / "episodes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["agent"] for row in rows] == ["stay"] * 2 * 2  # seats, episodes
+    (failed,) = json.loads((tmp_path / "manifest.json").read_text())["failed"].items()
+    assert failed[0] == f"{OWN}:Faulty"
+    assert "no onion" in failed[1]
 
 
 def test_without_a_directory_nothing_is_written(narrow, tmp_path, monkeypatch, capsys):

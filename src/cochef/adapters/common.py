@@ -33,7 +33,7 @@ OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "..."]]] = {
     "features": features,
 }
 
-Layoutlike = Layout | str
+Layoutlike = Layout | str | Path
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,11 @@ def settings(
     shaping: str = PAPER_SHAPING,
 ) -> KitchenSettings:
     """Settings from what a person gave, checked."""
-    found = layouts.get(layout) if isinstance(layout, str) else layout
+    found = layouts.get(str(layout)) if isinstance(layout, str | Path) else layout
     if not isinstance(found, Layout):
-        raise InputError(f"layout is {shown(layout)}; it takes a layout or its name")
+        raise InputError(
+            f"layout is {shown(layout)}; it takes a layout, its name or the path of its file"
+        )
     if horizon is not None:
         limited = validation.whole_number(horizon, "horizon", 1, layouts.MAX_HORIZON)
         found = replace(found, horizon=limited)

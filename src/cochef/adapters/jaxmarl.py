@@ -106,7 +106,7 @@ class MultiAgentKitchen:
         shaping: str = common.PAPER_SHAPING,
         events: bool = False,
     ) -> None:
-        """A layout or its name; docs/environments.md explains the options."""
+        """A layout, its name or the path of its file; docs/environments.md explains the options."""
         runtime.keep_compiled_programs_unless_kept()
         self._settings = common.settings(
             layout, observation, raw=raw, horizon=horizon, shaping=shaping

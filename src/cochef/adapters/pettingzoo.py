@@ -46,7 +46,7 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
         shaping_share: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        """A layout or its name; docs/environments.md explains the options."""
+        """A layout, its name or the path of its file; docs/environments.md explains the options."""
         self._settings = common.settings(
             layout, observation, raw=raw, horizon=horizon, shaping=shaping
         )

@@ -20,8 +20,8 @@ class Window:
         """Show a picture until the next is due."""
         pygame = _pygame()
         if self._screen is None:
-            pygame.init()
             try:
+                pygame.display.init()  # and no sound, which some machines cannot open
                 self._screen = pygame.display.set_mode(picture.shape[1::-1])
             except pygame.error as error:
                 raise InputError(

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from cochef.kitchen.constants import Action
 from cochef.kitchen.state import State
@@ -30,6 +30,15 @@ class Agent(Protocol):
         self, state: State, seat: int, carry: Carry, key: Key[Array, ""]
     ) -> tuple[Int[Array, ""], Carry]:
         """The action for the chef in `seat`, and the carry afterwards."""
+
+
+@runtime_checkable
+class NetworkAgent(Agent, Protocol):
+    """An agent that is a network, whose action probabilities can be seen."""
+
+    @abstractmethod
+    def probabilities(self, state: State, seat: int, carry: Carry) -> Float[Array, " actions"]:
+        """The probabilities of the six actions; `carry` is its recurrent state."""
 
 
 @pytree

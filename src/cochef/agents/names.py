@@ -32,10 +32,9 @@ KINDS = {
 }
 
 _SCRIPT = "script:"
-_HELP = (
-    "known: random, stay, script:NAME, KIND:LAYOUT (see `cochef partners`), "
-    "the path of an agent file, or MODULE:FACTORY for an own agent"
-)
+_KNOWN = "known: random, stay, script:NAME, KIND:LAYOUT (see `cochef partners`)"
+_HELP = f"{_KNOWN}, the path of an agent file, or MODULE:FACTORY for an own agent"
+_HELP_WITHOUT_CODE = f"{_KNOWN}, or the path of an agent file"
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,19 @@ def files(name: str) -> list[Path]:
     return found
 
 
-def card_of(name: str) -> storage.Card | None:
-    """The card of the one agent file that a name loads unchanged; None for any other name."""
+def file_of(name: str) -> Path | None:
+    """The one agent file that a name loads unchanged; None for any other name."""
     (part, *others) = _parts(name)
     found = [] if runs_code(name) else files(name)
     if others or part.weight is not None or part.changes is not None or not found:
         return None
-    return storage.read(found[0])[0]
+    return found[0]
+
+
+def card_of(name: str) -> storage.Card | None:
+    """The card of the one agent file that a name loads unchanged; None for any other name."""
+    file = file_of(name)
+    return None if file is None else storage.read(file)[0]
 
 
 def runs_code(name: str) -> bool:
@@ -175,13 +180,16 @@ def _unmodified(name: str, layout: Layout, greedy: bool, own_code: bool) -> Agen
         return _from_file(path, layout, greedy)
     if _is_code(name):
         return _from_code(name, layout, greedy, own_code)
-    raise InputError(f"unknown agent {shown(name)}; {did_you_mean(name, _known())}{_HELP}")
+    known = _HELP if own_code else _HELP_WITHOUT_CODE
+    raise InputError(f"unknown agent {shown(name)}; {did_you_mean(name, _known())}{known}")
 
 
 def _from_code(name: str, layout: Layout, greedy: bool, own_code: bool) -> Agent:
     hint = did_you_mean(name, _known())
     if not own_code:
-        raise InputError(f"{shown(name)} names code, which is not run from here; {hint}{_HELP}")
+        raise InputError(
+            f"{shown(name)} names code, which is not run from here; {hint}{_HELP_WITHOUT_CODE}"
+        )
     try:
         return own.load_code(name, layout, greedy=greedy)
     except hosting.AgentError as error:

@@ -11,6 +11,8 @@ from cochef.agents.agent import Agent
 from cochef.kitchen import layouts as registry
 from cochef.kitchen.layout import Layout
 from cochef.kitchen.metrics import EpisodeTotals
+from cochef.kitchen.state import State
+from cochef.kitchen.state import start as start_of
 from cochef.kitchen.trajectories import Trajectory
 from cochef.rollout import Matchup, play_episodes
 from cochef.rollout import record as record_episodes
@@ -44,6 +46,11 @@ def load(agent: AgentLike, layout: LayoutLike, *, greedy: bool = False) -> Agent
     if isinstance(agent, str | Path):
         return names.load(str(agent), place, greedy=greedy, own_code=True)
     return own.wrap(agent, place, greedy=greedy)
+
+
+def start(layout: LayoutLike) -> State:
+    """The state every episode begins with."""
+    return start_of(_layout(layout))
 
 
 def play(

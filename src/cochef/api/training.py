@@ -62,7 +62,8 @@ def train(
 ) -> TrainedRun:
     """Train a method's population in a directory, or resume its training.
 
-    With `start`, an agent file or the directory of a run, that is trained further.
+    With `start`, an agent file, the directory of a run or KIND:LAYOUT that ships, that is trained
+    further.
     """
     runtime.use_all_cores()
     place = to_layout(layout)
@@ -87,8 +88,8 @@ def train_with_pool(
 ) -> TrainedRun:
     """Train agents that adapt to a pool, or resume their training.
 
-    With `start`, an agent file or the directory of a run, those agents are trained further. `own`
-    are own agents that join the pool, by name.
+    With `start`, as for `train`, those agents are trained further. `own` are own agents that join
+    the pool, by name.
     """
     runtime.use_all_cores()
     files = pool if isinstance(pool, PoolFiles) else open_pool(pool)

@@ -57,7 +57,7 @@ class Evaluate:
     out: Path | None = None
     """Directory for the records, the tables (Markdown, LaTeX, CSV) and the figures."""
     overwrite: bool = False
-    """Replace the records of another evaluation in that directory."""
+    """Replace another evaluation's records, tables and figures in that directory."""
     figures: Figures = ("svg", "pdf")
     details: Details = False
     json: JsonOption = False
@@ -69,7 +69,7 @@ class Evaluate:
         check_layout(self.layout)
         check_some(self.agents, "agents", "give at least one, such as --agents script:delivery")
         interrupts.explain("interrupted; nothing of this evaluation was written")
-        from cochef.evaluation import crossplay, records
+        from cochef.evaluation import crossplay, publication, records
         from cochef.kitchen import layouts
 
         layout = layouts.get(self.layout)
@@ -84,7 +84,7 @@ class Evaluate:
         if self.out:
             claim_directory(self.out)
             if not self.overwrite:
-                records.check_vacant(self.out, manifest)
+                records.check_vacant(self.out, manifest, publication.FILES)
         playing = f"playing {len(agents)} x {len(partners)} pairs in {layout.name}"
         with Console(stderr=True).status(playing):
             found = crossplay.evaluate(
@@ -97,7 +97,10 @@ class Evaluate:
                 failures=failures,
             )
         if self.out:
-            records.write(self.out, found, manifest)
+            if self.overwrite:
+                publication.remove(self.out)
+            failed = {name: str(error) for name, error in failures.items()}
+            records.write(self.out, found, {**manifest, "failed": failed})
             interrupts.explain(f"interrupted; `cochef table {self.out}` makes tables and figures")
         show(found, manifest, self.details, as_json=self.json)
         _publish(found, manifest, self.out, self.figures)

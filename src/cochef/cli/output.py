@@ -26,14 +26,14 @@ _LEAST_WIDTH = 12  # of a column that is not kept whole, before all columns are 
 
 
 def print_line(text: str, *, stderr: bool = False) -> None:
-    """Print a line as it is: brackets are not markup, and long paths are not wrapped."""
-    Console(stderr=stderr, highlight=False, soft_wrap=True).print(text, markup=False)
+    """Print a line as it is: no markup, no signs for `:names:`, and long paths are not wrapped."""
+    _plain_console(stderr=stderr).print(text, markup=False)
 
 
 @cache
 def log_console() -> Console:
     """Where commands say what they are doing: standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _plain_console(stderr=True)
 
 
 def log(text: str) -> None:
@@ -43,9 +43,13 @@ def log(text: str) -> None:
 
 def print_error(error: InputError, *, stderr: bool = False) -> None:
     """Print what was wrong with the input."""
-    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    console = _plain_console(stderr=stderr)
     console.print("[bold red]error:[/]", end=" ")
     console.print(str(error), markup=False)
+
+
+def _plain_console(*, stderr: bool) -> Console:
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
 def print_json(content: object) -> None:

@@ -133,7 +133,7 @@ class TrainWithPool:
     parents: Path | None = None
     """The directory of a population whose policies the agents begin as; else from scratch."""
     origin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """An agent file or the directory of a run whose agents are trained further."""
+    """An agent file, the directory of a run, or KIND:LAYOUT that ships, to be trained further."""
     steps: int | None = None
     """Environment steps for each agent; the preset's number if not given."""
     own: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ class Train:
     biased_shaping: str | None = None
     """What shapes HSP's biased policies: none, annealed or constant; none in the paper."""
     origin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """An agent file, or the directory of a run, that is trained further, for so many more steps."""
+    """An agent file, the directory of a run, or KIND:LAYOUT that ships, to be trained further."""
     out: Path | None = None
     """Directory of the run; runs/METHOD-LAYOUT-PRESET-SEED if not given."""
     tensorboard: bool = False

@@ -21,6 +21,12 @@ DOCUMENT = "tables.md"
 LATEX = "tables.tex"
 SUMMARY = "summary.csv"
 DIFFERENCES = "differences.csv"
+_COMPARED = (DIFFERENCES, *(f"differences{ending}" for ending in plots.ENDINGS))
+
+FILES = (
+    *(DOCUMENT, LATEX, SUMMARY, *_COMPARED),
+    *(f"{name}{ending}" for name in ("crossplay", "scores") for ending in plots.ENDINGS),
+)
 
 
 def score_table(records: Records, layout: str) -> ResultTable:
@@ -70,6 +76,8 @@ def write(
     }
     if found:
         contents[DIFFERENCES] = tables.as_csv(tables.difference_rows(found))
+    if not found:
+        remove(directory, _COMPARED)
     for name, content in contents.items():
         write_whole(directory / name, content)
     files = list(contents)
@@ -78,6 +86,12 @@ def write(
         plots.save(figure, *paths)
         files += [path.name for path in paths]
     return files
+
+
+def remove(directory: Path, names: Sequence[str] = FILES) -> None:
+    """Remove the tables and figures of another evaluation."""
+    for name in names:
+        (directory / name).unlink(missing_ok=True)
 
 
 def figures(records: Records, layout: str) -> dict[str, Figure]:

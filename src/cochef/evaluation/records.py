@@ -7,7 +7,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -166,11 +166,19 @@ def read_all(directories: Sequence[Path]) -> tuple[Records, dict[str, Any]]:
     return joined(parts), manifest
 
 
-def check_vacant(directory: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise an error if a directory has records of another evaluation than the manifest's."""
-    if not any((directory / name).exists() for name in (_EPISODES, _MANIFEST)):
-        return
+def check_vacant(
+    directory: Path, manifest: Mapping[str, Any], others: Collection[str] = ()
+) -> None:
+    """Raise an error if a directory has records of another evaluation than the manifest's.
+
+    A directory without records has none of the `others` either, the files made from records.
+    """
     remedy = "give another directory, or --overwrite"
+    if not any((directory / name).exists() for name in (_EPISODES, _MANIFEST)):
+        foreign = sorted(name for name in others if (directory / name).exists())
+        if foreign:
+            raise InputError(f"{directory}: has {foreign[0]}, but no records; {remedy}")
+        return
     try:
         _, there = read(directory)
     except InputError as error:

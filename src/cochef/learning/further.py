@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from cochef.agents import actor_critic, storage
+from cochef.agents import actor_critic, names, storage
 from cochef.agents.network_config import NetworkConfig
 from cochef.errors import InputError
 from cochef.kitchen.layout import Layout
@@ -103,9 +103,10 @@ class OriginFiles:
 
 
 def read_origin(path: Path, layout: Layout) -> OriginFiles:
-    """The agents of a file, or of the directory of a finished run."""
+    """The agents of a file, of the directory of a finished run, or KIND:LAYOUT that ships."""
     if not path.is_dir():
-        file = path if path.is_file() else path.with_name(path.name + storage.SUFFIX)
+        # What is not there is named by the error of reading it.
+        file = names.file_of(str(path)) or path.with_name(path.name + storage.SUFFIX)
         return OriginFiles(file, layout, 1, (file,))
     config = runs.read_config(path)
     agents = tuple(sorted((path / runs.AGENTS).glob(f"*{storage.SUFFIX}")))
