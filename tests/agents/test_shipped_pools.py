@@ -78,7 +78,9 @@ def test_what_pools_share_is_stored_once_and_in_half_precision(packed):
 
 
 def test_a_pool_that_is_not_there_is_named_with_those_that_are(packed, tmp_path):
-    with pytest.raises(InputError, match=r"no pool of 'fcp' for cramped_room ships; .* hsp, mep"):
+    with pytest.raises(
+        InputError, match=r"no pool of 'fcp' for cramped_room ships; .*there are: hsp, mep"
+    ):
         shipped_pools.unpack(packed, "fcp", tmp_path / "unpacked")
     path = tmp_path / "agent.safetensors"
     actor_critic.save(path, LAYOUT, CONFIG, pool.read(tmp_path / "mep").agents()[0].network, {})

@@ -108,6 +108,16 @@ def test_an_own_agent_is_called_by_its_name_even_if_that_is_also_a_sign(narrow, 
     assert "mine.py:robot scores" in printed.out
 
 
+def test_a_single_agent_has_no_error_in_table_and_figure(narrow, tmp_path):
+    single = {"agents": ("stay", "random"), "partners": ("random",), "episodes": 2}
+    Evaluate(narrow, **single, out=tmp_path, figures=("svg",)).run()
+    latex = (tmp_path / "tables.tex").read_text()
+    assert r"\pm" not in latex
+    assert "A single agent each, so no error over training is shown." in latex
+    assert "so no error" in (tmp_path / "scores.svg").read_text()
+    assert "so no interval" in (tmp_path / "differences.svg").read_text()
+
+
 def test_records_say_which_files_their_agents_were(narrow, tmp_path):
     proxy = "human-proxy:cramped_room"
     Evaluate("cramped_room", (proxy,), ("stay",), episodes=1, out=tmp_path, figures=()).run()

@@ -36,6 +36,12 @@ def test_a_gif_of_the_episode_is_written(layout, tmp_path, capsys):
     assert "episode.gif" in capsys.readouterr().out
 
 
+def test_own_agents_are_watched_and_their_speed_is_told(layout, tmp_path, capsys):
+    agents = (f"{OWN}:Walker", "stay")
+    assert Watch(layout=layout, agents=agents, out=tmp_path / "episode.png").run() == 0
+    assert f"{OWN}:Walker: {STEPS + 1} calls" in capsys.readouterr().err
+
+
 def test_an_mp4_of_the_episode_is_written(layout, tmp_path):
     path = tmp_path / "episode.mp4"
     assert Watch(layout=layout, agents=AGENTS, out=path, speed=3.0).run() == 0

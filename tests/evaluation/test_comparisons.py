@@ -143,7 +143,9 @@ def test_everything_for_a_paper_is_written(tmp_path):
 def test_the_same_figure_has_the_same_bytes(tmp_path, ending):
     found = comparisons.compare_first(RECORDS)
     for name in ("a", "b"):
-        plots.save(plots.method_differences(found, "title"), tmp_path / f"{name}.{ending}")
+        plots.save(
+            plots.method_differences(found, "agent_seed", "title"), tmp_path / f"{name}.{ending}"
+        )
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 

@@ -97,7 +97,8 @@ def unpack(file: Path, method: str, directory: Path) -> PoolFiles:
     found = validation.table(card.metadata.get("pools"), f"{file}: pools")
     if method not in found:
         raise InputError(
-            f"no pool of {shown(method)} for {layout.name} ships; there are: {', '.join(found)}"
+            f"no pool of {shown(method)} for {layout.name} ships; {did_you_mean(method, found)}"
+            f"there are: {', '.join(found)}"
         )
     members = []
     for row in found[method]:

@@ -122,14 +122,18 @@ def shipped_pair(layout: "Layout") -> tuple[str, str]:
 
 
 def play(layout: "Layout", agents: tuple[str, str], seed: int) -> "Trajectory":
-    """Let these agents play an episode."""
+    """Let these agents play an episode; own agents' speed is told."""
     import jax
 
+    from cochef.agents import hosting
     from cochef.agents.names import load
     from cochef.rollout import record
 
     first, second = (load(name, layout, own_code=True) for name in agents)
-    return record(layout, (first, second), jax.random.key(seed), 1)
+    played = record(layout, (first, second), jax.random.key(seed), 1)
+    for caller in hosting.callers([first, second]):
+        print_line(caller.describe_speed(), stderr=True)
+    return played
 
 
 def write_recording(

@@ -19,7 +19,7 @@ from cochef.errors import InputError
 from cochef.evaluation.comparisons import Comparison, seed_means
 from cochef.evaluation.coverage import PeopleEvents, distances
 from cochef.evaluation.human_likeness import Likeness
-from cochef.evaluation.records import Records
+from cochef.evaluation.records import Records, Unit
 from cochef.files import write_whole
 from cochef.kitchen.events import event_distances, normalised_counts
 from cochef.learning.reward_config import ORDER
@@ -68,7 +68,7 @@ def seed_scores(records: Records, title: str) -> Figure:
     width = 0.8 / len(agents)
     size = (2.5 + len(partners) * max(0.8, 0.35 * len(agents)), 4.6)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
-    unit = "population" if records.unit == "population_seed" else "agent"
+    seed = "population" if records.unit == "population_seed" else "agent"
     dots: list[tuple[np.ndarray, Mapping[int, float]]] = []
     for number, agent in enumerate(agents):
         means = seed_means(records, agent)
@@ -80,18 +80,19 @@ def seed_scores(records: Records, title: str) -> Figure:
             if len(seeds) > 1:
                 dots.append((place + np.linspace(-0.25, 0.25, len(seeds)) * width, seeds))
     for number, (places, seeds) in enumerate(dots):
-        label = f"one {unit}" if number == 0 else None
+        label = f"one {seed}" if number == 0 else None
         axes.scatter(
             places, list(seeds.values()), s=14, color="black", zorder=3, alpha=0.7, label=label
         )
     axes.set_xticks(range(len(partners)), list(map(_short, partners)), rotation=35, ha="right")
-    axes.set(title=title, xlabel="partner", ylabel="mean score of an episode")
+    key = "" if dots else f" (bars: a single {seed} each, so no error)"
+    axes.set(title=title, xlabel="partner", ylabel=f"mean score of an episode{key}")
     axes.grid(axis="y", alpha=0.3)
     figure.legend(loc="outside upper right", ncols=len(agents) + 1, fontsize=8)
     return figure
 
 
-def method_differences(found: Sequence[Comparison], title: str) -> Figure:
+def method_differences(found: Sequence[Comparison], unit: Unit, title: str) -> Figure:
     """How far a method is ahead of others, with 95% intervals over training seeds."""
     figure, axes = plt.subplots(figsize=(7.5, 1.6 + 0.34 * len(found)), layout="constrained")
     rivals = list(dict.fromkeys(one.second for one in found))
@@ -108,7 +109,11 @@ def method_differences(found: Sequence[Comparison], title: str) -> Figure:
     axes.set_yticks(range(len(found)), labels)
     axes.invert_yaxis()
     axes.set(title=title, ylabel="partner, and other method")
-    axes.set_xlabel(f"mean score of {found[0].first} minus the other's (filled: p below 0.05)")
+    seeds = "populations" if unit == "population_seed" else "agents"
+    key = f"lines: 95% intervals over {seeds}; filled: p below 0.05"
+    if all(one.difference.low is None for one in found):
+        key = f"{seeds}: a single one on a side, so no interval"
+    axes.set_xlabel(f"mean score of {found[0].first} minus the other's\n({key})")
     axes.grid(axis="x", alpha=0.3)
     return figure
 

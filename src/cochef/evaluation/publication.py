@@ -102,5 +102,7 @@ def figures(records: Records, layout: str) -> dict[str, Figure]:
     }
     found = comparisons.compare_first(records)
     if found:
-        drawn["differences"] = plots.method_differences(found, f"{layout}: differences")
+        drawn["differences"] = plots.method_differences(
+            found, records.unit, f"{layout}: differences"
+        )
     return drawn
