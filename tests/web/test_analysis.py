@@ -8,6 +8,7 @@ import pytest
 
 from cochef.kitchen.events import Event
 from cochef.web import analysis, report
+from cochef.web.findings import main_finding
 from cochef.web.progress import Judged
 from cochef.web.records import ParticipantIdentity
 from cochef.web.store import StudyStore
@@ -196,9 +197,31 @@ def test_the_report_has_all_tables_and_figures_and_shows_comments_as_text(store,
         assert f"({name})" in text
     with (tmp_path / "comments.csv").open(newline="") as file:
         assert "'=1+1" in {row["comment"] for row in csv.DictReader(file)}
+    assert '<p class="lead">People rank ' in page
     for heading in ("Participants", "Preferences", "Scores", "Behaviour", "Comments"):
         assert f"<h2>{heading}</h2>" in page
         assert f"## {heading}" in text
+
+
+def test_a_report_opens_with_whom_people_prefer_and_how_sure_that_is():
+    ranks = np.array([[1, 2, 3]] * 20 + [[2, 1, 3]] * 4)
+    agreed = analysis.Rankings(np.arange(24), np.array(["ring"] * 24), ranks)
+    sentence = main_finding(analysis.worths(AGENTS, agreed), [])
+    assert sentence.startswith("People rank HSP first and prefer it to MEP, the next, with")
+    assert "24 people)." in sentence
+    # The same rankings, with the agents in another order.
+    turned = analysis.Rankings(agreed.people, agreed.layouts, ranks[:, ::-1])
+    assert main_finding(analysis.worths(AGENTS[::-1], turned), []) == sentence
+    split = main_finding(analysis.worths(AGENTS, RANKED), [])
+    assert split.endswith("6 people), which chance alone may explain.")
+
+
+def test_without_rankings_a_report_opens_with_who_scores_most():
+    sentence = main_finding([], analysis.fits(AGENTS, made_up_games()))
+    assert sentence.startswith("With people HSP scores most, ")
+    assert "more than MEP, the next" in sentence
+    assert "p < 0.001 by Holm's method, 40 people)." in sentence
+    assert "nothing is compared" in main_finding([], [])
 
 
 def test_a_study_without_anybody_has_a_report(tmp_path):

@@ -10,13 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cochef.evaluation.plots import save
-from cochef.evaluation.report import HTML, MARKDOWN, Block, Heading, Paragraph, Picture, Report
+from cochef.evaluation.report import (
+    HTML,
+    MARKDOWN,
+    Block,
+    Heading,
+    Lead,
+    Paragraph,
+    Picture,
+    Report,
+)
 from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
 from cochef.kitchen.events import Event
 from cochef.web import analysis, export
 from cochef.web.analysis import Columns, Contrast, RankingPreference, ScoreEstimate, ScoreFit
 from cochef.web.caveats import SIMULATED, caveats
+from cochef.web.findings import main_finding
 from cochef.web.preference_model import WorthContrast
 from cochef.web.progress import StudyStage
 from cochef.web.report_sections import Section, effect_sections, excluded_section, worth_sections
@@ -68,6 +78,7 @@ def write(store: StudyStore, directory: Path) -> list[str]:
     for name, content in made.items():
         write_whole(directory / name, content)
     blocks: list[Block] = [Paragraph(caveat) for caveat in caveats(store)]
+    blocks.append(Lead(main_finding(worths, fits)))
     for section in sections:
         blocks += _blocks(section, directory)
     # The first line says so, wherever a report of a rehearsal goes.
