@@ -113,7 +113,9 @@ def method_differences(found: Sequence[Comparison], unit: Unit, title: str) -> F
     key = f"lines: 95% intervals over {seeds}; filled: p below 0.05"
     if all(one.difference.low is None for one in found):
         key = f"{seeds}: a single one on a side, so no interval"
-    axes.set_xlabel(f"mean score of {found[0].first} minus the other's\n({key})")
+    # Below the whole figure: names leave the axes too narrow for it.
+    label = f"mean score of {found[0].first} minus the other's\n({key})"
+    figure.supxlabel(label, fontsize="medium")
     axes.grid(axis="x", alpha=0.3)
     return figure
 
