@@ -23,7 +23,7 @@ from cochef.reproduction.declared import (
     evaluations_of,
 )
 from cochef.reproduction.page import Page, add_grid
-from cochef.reproduction.scores import Entry, cell, number_text
+from cochef.reproduction.scores import Entry, Score, cell, number_text
 from cochef.reproduction.stages import CURVE, DIFFERENCE, CompareEvents, ReadCurve
 
 # Where the paper says so (section 6.2); elsewhere it found no difference.
@@ -150,7 +150,7 @@ def show_curves(stored: Stored) -> Page:
         "no number of kitchens is rounded."
     )
     curves = {}
-    finals: dict[tuple[str, str], dict[int, float]] = {}
+    finals: dict[tuple[str, str], Score | None] = {}
     rows = []
     for layout in stored.layouts:
         curves[layout] = {}
@@ -162,8 +162,8 @@ def show_curves(stored: Stored) -> Page:
                 result.seed: float(np.mean(curve["task_return"][-1]))
                 for result, curve in zip(results, curves[layout][number], strict=True)
             }
-            finals[layout, number] = means
-            cells.append(cell(stored.scores.of(results, means)))
+            finals[layout, number] = stored.scores.of(results, means)
+            cells.append(cell(finals[layout, number]))
         rows.append((layout, *cells))
     if any(curve for by_name in curves.values() for curve in by_name.values()):
         figure = figures.learning_curves(curves, numbers)
@@ -179,7 +179,7 @@ def show_curves(stored: Stored) -> Page:
         claims.ahead(
             claims.LARGE_BATCHES,
             f"{most} kitchens end higher than {least} in {layout}",
-            claims.lead(finals[layout, most], finals[layout, least]),
+            claims.lead(*(claims.averaged([finals[layout, one]]) for one in (most, least))),
         )
         for layout in stored.layouts
     )
@@ -237,15 +237,15 @@ def show_differences(stored: Stored) -> Page:
             drawn.setdefault(layout, (values[biased].tolist(), values[~biased].tolist()))
             means["biased"][result.seed] = float(values[biased].mean())
             means["scripted"][result.seed] = float(values[~biased].mean())
+        scores = {kind: stored.scores.of(results, by_seed) for kind, by_seed in means.items()}
         cells = []
-        for kind, by_seed in means.items():
-            score = stored.scores.of(results, by_seed)
+        for kind, score in scores.items():
             theirs = published[layout][kind]
             apart = "-" if score is None else f"{score.mean - theirs:+.2f}"
             cells += [cell(score, 2), number_text((theirs, None), 2), apart]
         rows.append((layout, *cells))
         text = f"their event difference is larger than that of biased policies in {layout}"
-        lead = claims.lead(means["scripted"], means["biased"])
+        lead = claims.lead(*(claims.averaged([scores[kind]]) for kind in ("scripted", "biased")))
         found.append(claims.ahead(claims.UNLIKE, text, lead))
     columns = [(kind, f"{kind}, paper", "difference") for kind in ("biased", "scripted")]
     header = ("layout", *columns[0], *columns[1])

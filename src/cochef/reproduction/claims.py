@@ -8,10 +8,18 @@ from scipy import stats
 
 from cochef.evaluation.comparisons import mean_by_seed
 from cochef.evaluation.statistics import holm
+from cochef.reproduction.origin import (
+    CURRENT,
+    OTHER_CONFIGURATION,
+    SEVERAL_COMMITS,
+    Origin,
+    together,
+)
 from cochef.reproduction.scores import NOT_RUN, Score
 
 MARGIN = 5.0  # of the paper's tables: means this close count as comparable
 LEVEL = 0.05
+LEAST_POPULATIONS = 3  # of a test: two differ in one way alone
 
 AGREES = "holds"
 DISAGREES = "does not hold"
@@ -42,7 +50,18 @@ TOPICS = (
 # Leads that differ by less are rounding of the same number: without spread there is no test.
 _NO_SPREAD = 1e-9
 
+NOT_COMPARABLE = f"{OTHER_CONFIGURATION} not of one current configuration"
+
 Leads = Mapping[int, float]  # by population
+
+
+@dataclass(frozen=True)
+class PopulationMeans:
+    """A number of every population, and where they are from."""
+
+    by_population: Mapping[int, float]
+    """By seed; nothing if it was not run."""
+    origin: Origin = CURRENT
 
 
 @dataclass(frozen=True)
@@ -53,12 +72,20 @@ class Claim:
     """The claim of the paper."""
     text: str
     """The case: where, and compared with whom."""
-    verdict: str
     statistic: str
+    tendency: str = OPEN
+    """The verdict if the test is significant; open where nothing can be tested."""
     p: float | None = None
     """Of the test that decides; None where nothing can be tested."""
     corrected_p: float | None = None
     """The same by Holm's correction for all tested cases of the topic."""
+    origin: Origin = CURRENT
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is so here, by the corrected p-value; open until it is known."""
+        is_significant = self.corrected_p is not None and self.corrected_p < LEVEL
+        return self.tendency if is_significant else OPEN
 
     @property
     def p_text(self) -> str:
@@ -71,15 +98,9 @@ class Claim:
     @property
     def sentence(self) -> str:
         """The case with its statistic, in a line."""
-        if self.p is None:
-            return f"{self.text}: {self.statistic}"
-        return f"{self.text}: {self.statistic}, p = {self.p_text}"
-
-    @property
-    def holds_corrected(self) -> bool:
-        """Whether it holds also by the corrected p-value."""
-        is_significant = self.corrected_p is not None and self.corrected_p < LEVEL
-        return self.verdict == AGREES and is_significant
+        p = "" if self.p is None else f", p = {self.p_text}"
+        mark = "" if self.origin.is_of_one_commit else f" {SEVERAL_COMMITS}"
+        return f"{self.text}: {self.statistic}{p}{mark}"
 
 
 @dataclass(frozen=True)
@@ -98,17 +119,20 @@ class LeadTest:
     """Degrees of freedom."""
 
 
-def lead(ahead: Leads, other: Leads) -> dict[int, float]:
+def lead(ahead: PopulationMeans, other: PopulationMeans) -> PopulationMeans:
     """The lead of every population that both have."""
-    return {seed: ahead[seed] - other[seed] for seed in sorted(set(ahead) & set(other))}
+    ours, theirs = ahead.by_population, other.by_population
+    leads = {seed: ours[seed] - theirs[seed] for seed in sorted(set(ours) & set(theirs))}
+    return PopulationMeans(leads, together([ahead.origin, other.origin]))
 
 
-def averaged(scores: Sequence[Score | None]) -> dict[int, float]:
+def averaged(scores: Sequence[Score | None]) -> PopulationMeans:
     """The mean over some scores of every population that all of them have."""
-    found = [score.by_population for score in scores if score is not None]
+    found = [score for score in scores if score is not None]
     if not found or len(found) < len(scores):
-        return {}
-    return mean_by_seed(found)
+        return PopulationMeans({})
+    means = mean_by_seed([score.by_population for score in found])
+    return PopulationMeans(means, together(score.origin for score in found))
 
 
 def lead_test(layouts: Sequence[Leads], against: float = 0.0) -> LeadTest | None:
@@ -123,7 +147,7 @@ def lead_test(layouts: Sequence[Leads], against: float = 0.0) -> LeadTest | None
     mean = float(np.mean([sample.mean() for sample in samples]))
     sizes = np.array([len(sample) for sample in samples])
     found = LeadTest(mean, int(sizes.min()), len(samples))
-    if found.populations < 2:
+    if found.populations < LEAST_POPULATIONS:
         return found
     variances = np.array([sample.var(ddof=1) for sample in samples]) / sizes / len(samples) ** 2
     error = float(np.sqrt(variances.sum()))
@@ -135,37 +159,45 @@ def lead_test(layouts: Sequence[Leads], against: float = 0.0) -> LeadTest | None
     return replace(found, low=mean - reach, high=mean + reach, p=p, freedom=freedom)
 
 
-def ahead(topic: str, text: str, *layouts: Leads) -> Claim:
+def ahead(topic: str, text: str, *layouts: PopulationMeans) -> Claim:
     """The claim that something is ahead, in one layout or over several: its lead is above 0."""
     return _judged(topic, text, layouts, 0.0)
 
 
-def not_below(topic: str, text: str, *layouts: Leads) -> Claim:
+def not_below(topic: str, text: str, *layouts: PopulationMeans) -> Claim:
     """The claim that something is not below another by the margin: its lead is above -5."""
     return _judged(topic, text, layouts, -MARGIN)
 
 
-def _judged(topic: str, text: str, layouts: Sequence[Leads], least: float) -> Claim:
-    found = lead_test(layouts, least)
+def _judged(topic: str, text: str, layouts: Sequence[PopulationMeans], least: float) -> Claim:
+    found = lead_test([leads.by_population for leads in layouts], least)
     if found is None:
-        return Claim(topic, text, OPEN, NOT_RUN)
-    if found.low is None or found.high is None:
-        return Claim(topic, text, OPEN, _without_test(found))
-    verdict = AGREES if found.low > least else DISAGREES if found.high < least else OPEN
+        return Claim(topic, text, NOT_RUN)
+    origin = together(leads.origin for leads in layouts)
+    if found.low is None or found.high is None or not origin.is_current:
+        return Claim(topic, text, _without_test(found, origin), origin=origin)
     several = "" if found.layouts == 1 else f" in each of {found.layouts} layouts"
     statistic = (
         f"{found.mean:+.2f}, 95% interval {found.low:+.2f} to {found.high:+.2f}, against "
         f"{least:g}, {found.populations} populations{several}, {found.freedom:.1f} degrees of "
         "freedom"
     )
-    return Claim(topic, text, verdict, statistic, found.p)
+    tendency = AGREES if found.mean > least else DISAGREES
+    return Claim(topic, text, statistic, tendency, found.p, origin=origin)
 
 
-def _without_test(found: LeadTest) -> str:
+def _without_test(found: LeadTest, origin: Origin) -> str:
     """What is seen where nothing can be tested; it decides nothing."""
-    if found.populations == 1:
-        return f"one population: {found.mean:+.2f}, no test"
-    return f"{found.populations} populations that do not differ: {found.mean:+.2f}, no test"
+    several = f"{found.populations} populations"
+    if not origin.is_current:
+        why = f": {NOT_COMPARABLE}"
+    elif found.populations < LEAST_POPULATIONS:
+        why = f" with fewer than {LEAST_POPULATIONS}"
+    else:
+        several += " that do not differ"
+        why = ""
+    who = "one population" if found.populations == 1 else several
+    return f"{who}: {found.mean:+.2f}, no test{why}"
 
 
 def corrected(claims: Iterable[Claim]) -> list[Claim]:

@@ -140,7 +140,7 @@ def _baselines(entries: Sequence[Entry]) -> list[str]:
 
 def lead_in(
     entries: Sequence[Entry], layout: str, one: str, other: str, model: str | None = None
-) -> dict[int, float]:
+) -> claims.PopulationMeans:
     """How far a condition is ahead of another in a layout, over partners and seats.
 
     With the name of a kind of human models, over the models of this kind alone.

@@ -8,7 +8,7 @@ import numpy as np
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.presets import PRESETS
 from cochef.reproduction import paper
-from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, TOPICS, Claim
+from cochef.reproduction.claims import AGREES, DISAGREES, NOT_COMPARABLE, OPEN, TOPICS, Claim
 from cochef.reproduction.scores import NOT_RUN, Entry
 
 VERDICTS = (AGREES, DISAGREES, OPEN)
@@ -20,11 +20,9 @@ def topic_table(claims: Sequence[Claim]) -> ResultTable:
     for topic in TOPICS:
         cases = [claim for claim in claims if claim.topic == topic]
         times = Counter(claim.verdict for claim in cases)
-        corrected = sum(claim.holds_corrected for claim in cases)
-        rows.append((topic, *(str(times[verdict]) for verdict in VERDICTS), str(corrected)))
+        rows.append((topic, *(str(times[verdict]) for verdict in VERDICTS)))
     title = "The paper's claims, in how many cases"
-    header = ("claim", *VERDICTS, "holds also by Holm's correction")
-    return ResultTable(title, header, tuple(rows))
+    return ResultTable(title, ("claim", *VERDICTS), tuple(rows))
 
 
 def distance_table(entries: Mapping[str, Sequence[Entry]]) -> ResultTable:
@@ -68,8 +66,11 @@ def _undecided(claims: Sequence[Claim]) -> Iterator[str]:
         if not cases:
             continue
         missing = sum(claim.statistic == NOT_RUN for claim in cases)
+        mixed = sum(not claim.origin.is_current for claim in cases)
         how_many = f"{len(cases)} case" + "s" * (len(cases) > 1)
         summary = f"{topic}: {how_many}, {missing} of them not run"
+        if mixed:
+            summary += f", {mixed} {NOT_COMPARABLE}"
         lines = "\n".join(f"- {claim.sentence}" for claim in cases)
         yield folded(summary, lines)
 

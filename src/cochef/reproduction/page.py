@@ -10,7 +10,7 @@ from cochef.evaluation import plots, tables
 from cochef.evaluation.report import Block, Paragraph, Picture, Report
 from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
-from cochef.reproduction.claims import MARGIN, Claim, corrected
+from cochef.reproduction.claims import LEAST_POPULATIONS, LEVEL, MARGIN, Claim, corrected
 from cochef.reproduction.scores import NOT_RUN, Entry, tidy
 
 _NARROW = 5.0  # inches of a figure that stands beside others
@@ -75,13 +75,19 @@ def claim_table(found: Iterable[Claim]) -> ResultTable:
     """Claims with their statistics."""
     header = ("the paper's claim", "case", "here", "difference over populations", "p (Holm's)")
     rows = [
-        (claim.topic, claim.text, claim.verdict, claim.statistic, claim.p_text) for claim in found
+        (
+            *(claim.topic, claim.text, f"{claim.verdict}{claim.origin.marks}"),
+            *(claim.statistic, claim.p_text),
+        )
+        for claim in found
     ]
     note = (
-        "A claim holds if the 95% interval of a paired t test over populations is above 0 (for "
-        f"'not below': above -{MARGIN:g}), does not hold if it is below, and is open otherwise. p "
-        "is of the same test; in brackets it is corrected by Holm's method for all tested cases of "
-        "the claim. Over several layouts, every layout weighs the same and has its own variance."
+        "p is of a two-sided paired t test over populations against 0 (for 'not below': against "
+        f"-{MARGIN:g}); in brackets it is corrected by Holm's method for all tested cases of the "
+        f"claim. Where this is below {LEVEL:g}, the case holds if the mean is above that number, "
+        "and does not hold if it is below. All else is open. A test takes "
+        f"{LEAST_POPULATIONS} populations and sides that are all of the current configurations. "
+        "Over several layouts, every layout weighs the same and has its own variance."
     )
     return ResultTable("Claims", header, tuple(rows), note=note)
 

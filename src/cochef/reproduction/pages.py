@@ -15,13 +15,12 @@ from cochef.files import read_limited, write_whole
 from cochef.reproduction import comparison, conclusions, plan, stored
 from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored, no_goals
+from cochef.reproduction.origin import OTHER_CONFIGURATION, SEVERAL_COMMITS
 from cochef.reproduction.page import Page
 from cochef.reproduction.plan import Plan, Scope
 from cochef.reproduction.scores import (
     CLOSE,
     NOT_RUN,
-    OTHER_CONFIGURATION,
-    SEVERAL_COMMITS,
     Entry,
 )
 from cochef.reproduction.stored import ResultKey, Results, StoredResult

@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from cochef.reproduction.stored import Results, StoredResult, commits
+from cochef.reproduction.origin import CURRENT, Origin
+from cochef.reproduction.stored import Results, StoredResult
 
 Published = tuple[float, float | None]  # mean and standard deviation, if the paper gives one
 CLOSE = 5.0  # a mean this close to the best of its row is bold, as in the paper
@@ -17,8 +18,6 @@ EpisodeChoice = Callable[[Mapping[str, np.ndarray]], np.ndarray]
 """Which episodes are chosen, by the columns of an evaluation."""
 
 NOT_RUN = "not run"
-OTHER_CONFIGURATION = "†"
-SEVERAL_COMMITS = "‡"
 
 _TEXT = ("agent", "partner")
 
@@ -33,10 +32,7 @@ class Score:
     """Agents of each population."""
     episodes: int
     """Episodes in all."""
-    is_current: bool = True
-    """Whether this program would run it so now."""
-    is_of_one_commit: bool = True
-    """Whether all populations were run by the same commit, as far as it is known."""
+    origin: Origin = CURRENT
 
     @property
     def mean(self) -> float:
@@ -62,15 +58,7 @@ class Score:
     def text(self, digits: int = 1) -> str:
         """The mean, its deviation, the number of populations, and marks of where it is from."""
         number = number_text((self.mean, self.deviation), digits)
-        return f"{number} ({self.populations}){self.marks}"
-
-    @property
-    def marks(self) -> str:
-        """A dagger if it is not current, a double dagger if it is of several commits."""
-        marks = "" if self.is_current else OTHER_CONFIGURATION
-        if not self.is_of_one_commit:
-            marks += SEVERAL_COMMITS
-        return f" {marks}" if marks else ""
+        return f"{number} ({self.populations}){self.origin.marks}"
 
 
 def cell(score: Score | None, digits: int = 1) -> str:
@@ -181,8 +169,7 @@ class ScoreReader:
             by_population=means,
             agents=results[0].agents if agents is None else agents,
             episodes=episodes,
-            is_current=all(map(self.results.is_current, results)),
-            is_of_one_commit=len(commits(results)) <= 1,
+            origin=self.results.origin(results),
         )
 
     def agents(
@@ -226,8 +213,8 @@ def tidy(entries: Sequence[Entry]) -> list[dict[str, object]]:
                 "agents": None if score is None else score.agents,
                 "episodes": None if score is None else score.episodes,
                 "by_population": by_population,
-                "is_current": None if score is None else score.is_current,
-                "is_of_one_commit": None if score is None else score.is_of_one_commit,
+                "is_current": None if score is None else score.origin.is_current,
+                "is_of_one_commit": None if score is None else score.origin.is_of_one_commit,
                 "paper_mean": published[0],
                 "paper_deviation": published[1],
                 "difference": entry.difference,
