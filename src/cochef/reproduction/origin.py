@@ -1,10 +1,16 @@
 """Where numbers are from: the configuration and the commits of their results, as marks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 OTHER_CONFIGURATION = "†"
 SEVERAL_COMMITS = "‡"
+
+MEANINGS: Mapping[str, str] = {
+    OTHER_CONFIGURATION: "of another configuration or version than this program would run",
+    SEVERAL_COMMITS: "of several commits of the code: see the state of every cell",
+}
+"""What the marks mean."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,12 @@ class Origin:
 
 CURRENT = Origin()
 """Of results as this program would run them, by commits that are not known."""
+
+
+def key(texts: Iterable[str]) -> dict[str, str]:
+    """What those marks mean that are in some texts."""
+    every = "".join(texts)
+    return {mark: meaning for mark, meaning in MEANINGS.items() if mark in every}
 
 
 def together(origins: Iterable[Origin]) -> Origin:

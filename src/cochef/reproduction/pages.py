@@ -1,5 +1,6 @@
 """From stored results to pages: one for each experiment, an index, and the table of the README."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from cochef.evaluation.report import MARKDOWN
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import JobStore
 from cochef.files import read_limited, write_whole
-from cochef.reproduction import comparison, conclusions, plan, stored
+from cochef.reproduction import comparison, conclusions, origin, plan, stored
 from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored, no_goals
 from cochef.reproduction.origin import OTHER_CONFIGURATION, SEVERAL_COMMITS
@@ -195,7 +196,10 @@ def _state_table(every: Sequence[StoredResult], found: Stored) -> ResultTable:
 
 
 def readme_table(found: Stored) -> ResultTable:
-    """The table of the README: all methods with the paper's scripts, and the paper's means."""
+    """The table of the README: all methods with the paper's scripts, and the paper's means.
+
+    A cell has its number of populations and its marks, as on the pages.
+    """
     rows: dict[tuple[str, str], list[Entry]] = {}
     for entry in comparison.script_entries(found):
         rows.setdefault((entry.layout, entry.partner), []).append(entry)
@@ -209,22 +213,20 @@ def readme_table(found: Stored) -> ResultTable:
             if len(means) > 1 and entry.is_near(max(means)):
                 bold.add((len(body), column))
         cells = [_readme_cell(entry) for entry in entries]
-        body.append((layout, partner.removeprefix("script:"), *cells, _populations(entries)))
-    header = ("layout", "partner", *methods.names(), "populations")
-    title = "Mean task return with scripted partners that nobody was trained with (the paper's)"
-    return ResultTable(title, header, tuple(body), frozenset(bold))
-
-
-def _populations(entries: Sequence[Entry]) -> str:
-    """How many populations the means of a row are over."""
-    numbers = [0 if entry.score is None else entry.score.populations for entry in entries]
-    least, most = min(numbers), max(numbers)
-    return str(most) if least == most else f"{least} to {most}"
+        body.append((layout, partner.removeprefix("script:"), *cells))
+    title = (
+        "Mean task return with scripted partners that nobody was trained with "
+        "(number of populations) / the paper's"
+    )
+    return ResultTable(title, ("layout", "partner", *methods.names()), tuple(body), frozenset(bold))
 
 
 def _readme_cell(entry: Entry) -> str:
-    ours = NOT_RUN if entry.score is None else f"{entry.score.mean:.0f}"
-    return ours if entry.published is None else f"{ours} ({entry.published[0]:.0f})"
+    ours = NOT_RUN
+    if entry.score is not None:
+        score = entry.score
+        ours = f"{score.mean:.0f} ({score.populations}){score.origin.marks}"
+    return ours if entry.published is None else f"{ours} / {entry.published[0]:.0f}"
 
 
 def write_readme(found: Stored, path: Path) -> None:
@@ -241,6 +243,8 @@ def write_readme(found: Stored, path: Path) -> None:
 def _readme_lines(found: Stored) -> Iterator[str]:
     table = readme_table(found)
     yield table.markdown()
+    for mark, meaning in origin.key(itertools.chain(*table.rows)).items():
+        yield f"{mark}: {meaning}.\n"
     done = {row[0] for row in table.rows}
     missing = [layout for layout in found.layouts if layout not in done]
     if missing:
