@@ -1,7 +1,12 @@
 """Whatever is shown says of which configuration and commits it is, and what its marks mean."""
 
-from cochef.reproduction import pages
-from cochef.reproduction.declared import Stored
+from dataclasses import replace
+
+from cochef.reproduction import EXPERIMENTS, pages
+from cochef.reproduction.declared import LAYOUTS, Stored
+from cochef.reproduction.origin import MEANINGS
+from cochef.reproduction.plan import Scope
+from cochef.reproduction.stored import ResultKey
 from tests.reproduction import made_up
 
 TOMATOES = {"script:tomato_placement": 200.0, "script:tomato_placement_and_delivery": 240.0}
@@ -27,3 +32,61 @@ def test_a_cell_of_the_readme_has_its_number_of_populations_and_its_marks(tmp_pa
     assert by_name["sp"] == "not run"
     assert "\n†: of another configuration" in text
     assert "\n‡: of several commits" in text
+
+
+def page(root, experiment, found):
+    """The page of an experiment, as Markdown; its other files are beside it."""
+    pages.write(found, Scope((EXPERIMENTS[experiment],), "smoke", found.layouts), root / "pages")
+    return (root / "pages" / experiment / "report.md").read_text()
+
+
+def key_of(text):
+    """What the table at the top of a page says of marks."""
+    return {row[0]: row[1] for row in made_up.rows_of(text) if row[0] in MEANINGS}
+
+
+def test_a_page_says_at_its_top_what_the_marks_mean_that_it_has(tmp_path):
+    text = page(tmp_path, "scripts", stored(tmp_path))
+    assert key_of(text) == MEANINGS
+    assert text.index("How to read this page") < text.index("many")
+    index = (tmp_path / "pages" / "index.md").read_text()
+    assert all(f"\n{mark}: {meaning}." in index for mark, meaning in MEANINGS.items())
+
+
+def test_a_page_without_marks_explains_none(tmp_path):
+    job = made_up.keep(tmp_path, "hsp", made_up.evaluation(0, TOMATOES), commit="a")
+    text = page(tmp_path, "scripts", Stored(made_up.results(tmp_path, ("hsp", job)), LAYOUTS))
+    assert key_of(text) == {}
+    assert "number of populations" in text
+
+
+def test_films_are_marked_and_their_page_explains_it(tmp_path):
+    files = {"itself.png": "", "itself.gif": "", "partner.png": "", "partner.gif": ""}
+    stage = made_up.Made("film", 0, files, version=1)
+    made_up.keep(tmp_path, "hsp", stage, layout="distant_tomato")
+    found = Stored(made_up.results(tmp_path), ("distant_tomato",))
+    text = page(tmp_path, "film-strip", found)
+    assert "hsp (chef 1) with a copy of itself (chef 2): film †" in text
+    assert list(key_of(text)) == ["†"]
+
+
+def test_the_figure_of_event_differences_is_marked(tmp_path):
+    content = {"biased": [True, True, False], "differences": [0.5, 0.6, 0.9]}
+    made_up.keep(tmp_path, "hsp", made_up.found("difference", 0, content, version=1))
+    found = Stored(made_up.results(tmp_path), (made_up.LAYOUT,))
+    text = page(tmp_path, "event-difference", found)
+    assert "A point is a policy of the first population †" in text
+    assert list(key_of(text)) == ["†"]
+
+
+def test_a_proximity_is_marked_if_its_bound_is_not_current(tmp_path):
+    partner = "script:tomato_placement"
+    bound = {"partner": partner, "scores": {"0": [100.0, 300.0], "1": [200.0, 200.0]}}
+    made_up.keep(tmp_path, partner, made_up.found("bound", 0, bound, version=1))
+    own = made_up.keep(tmp_path, "hsp", made_up.evaluation(0, {partner: 100.0}))
+    results = made_up.results(tmp_path, ("hsp", own))
+    wanted = {ResultKey("bound", partner, made_up.LAYOUT): frozenset()}
+    results = replace(results, current={**results.current, **wanted})
+    text = page(tmp_path, "best-response-proximity", Stored(results, (made_up.LAYOUT,)))
+    row = next(row for row in made_up.rows_of(text) if row[0] == r"script:tomato\_placement")
+    assert row[1:3] == ["200.0 (4) †", "0.50 (1) †"]

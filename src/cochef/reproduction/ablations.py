@@ -25,6 +25,7 @@ from cochef.reproduction.declared import (
 from cochef.reproduction.page import Page, add_grid
 from cochef.reproduction.scores import Entry, Score, cell, number_text
 from cochef.reproduction.stages import CURVE, DIFFERENCE, CompareEvents, ReadCurve
+from cochef.reproduction.stored import StoredResult
 
 # Where the paper says so (section 6.2); elsewhere it found no difference.
 MEP_HELPS_IN = ("counter_circuit",)
@@ -151,12 +152,14 @@ def show_curves(stored: Stored) -> Page:
     )
     curves = {}
     finals: dict[tuple[str, str], Score | None] = {}
+    shown: list[StoredResult] = []
     rows = []
     for layout in stored.layouts:
         curves[layout] = {}
         cells = []
         for condition, number in zip(conditions, numbers, strict=True):
             results = stored.results.select("curve", condition.name, layout)
+            shown += results
             curves[layout][number] = [result.json(CURVE) for result in results]
             means = {
                 result.seed: float(np.mean(curve["task_return"][-1]))
@@ -167,10 +170,11 @@ def show_curves(stored: Stored) -> Page:
         rows.append((layout, *cells))
     if any(curve for by_name in curves.values() for curve in by_name.values()):
         figure = figures.learning_curves(curves, numbers)
+        marks = stored.marks(shown)
         page.figure(
             "curves",
             figure,
-            "Lines are means over agents, bands their range, points agents at the end",
+            f"Lines are means over agents, bands their range, points agents at the end{marks}",
         )
     title = "Return at the end of training, by kitchens"
     page.table("final-returns", ResultTable(title, ("layout", *numbers), tuple(rows)))
@@ -226,15 +230,18 @@ def show_differences(stored: Stored) -> Page:
     published = paper.numbers()["event_difference"]
     rows = []
     drawn = {}
+    shown: list[StoredResult] = []
     found = []
     for layout in stored.layouts:
         results = stored.results.select("difference", OWN.name, layout)
+        shown += results[:1]
         means: dict[str, dict[int, float]] = {"biased": {}, "scripted": {}}
         for result in results:
             table = result.json(DIFFERENCE)
             biased = np.array(table["biased"])
             values = np.array(table["differences"])
-            drawn.setdefault(layout, (values[biased].tolist(), values[~biased].tolist()))
+            panel = f"{layout}{stored.marks(results[:1])}"
+            drawn.setdefault(panel, (values[biased].tolist(), values[~biased].tolist()))
             means["biased"][result.seed] = float(values[biased].mean())
             means["scripted"][result.seed] = float(values[~biased].mean())
         scores = {kind: stored.scores.of(results, by_seed) for kind, by_seed in means.items()}
@@ -253,7 +260,8 @@ def show_differences(stored: Stored) -> Page:
     page.table("event-difference", ResultTable(title, header, tuple(rows)))
     if drawn:
         figure = figures.event_differences(drawn)
-        page.figure("event-difference", figure, "A point is a policy of the first population")
+        caption = f"A point is a policy of the first population{stored.marks(shown)}"
+        page.figure("event-difference", figure, caption)
     page.claim(found)
     return page
 

@@ -23,6 +23,7 @@ from cochef.reproduction.declared import (
     Stored,
     evaluations_of,
 )
+from cochef.reproduction.origin import together
 from cochef.reproduction.page import Page, add_grid
 from cochef.reproduction.scores import Entry, EpisodeChoice, cell
 from cochef.reproduction.stages import CROSS_PLAY, PlayAcross
@@ -128,6 +129,7 @@ def add_bars(page: Page, name: str, entries: Sequence[Entry], title: str) -> Non
     if figure is not None:
         caption = (
             f"{title}: bars are means over populations, points populations, diamonds the paper"
+            f"{together(e.score.origin for e in entries if e.score is not None).marks}"
         )
         page.figure(name, figure, caption)
 

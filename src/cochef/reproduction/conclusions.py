@@ -9,6 +9,7 @@ from cochef.evaluation.tables import ResultTable
 from cochef.experiments.presets import PRESETS
 from cochef.reproduction import paper
 from cochef.reproduction.claims import AGREES, DISAGREES, NOT_COMPARABLE, OPEN, TOPICS, Claim
+from cochef.reproduction.origin import together
 from cochef.reproduction.scores import NOT_RUN, Entry
 
 VERDICTS = (AGREES, DISAGREES, OPEN)
@@ -36,7 +37,13 @@ def distance_table(entries: Mapping[str, Sequence[Entry]]) -> ResultTable:
         for condition, differences in by_condition.items():
             mean = float(np.mean(differences))
             size = float(np.abs(differences).mean())
-            numbers = (str(len(differences)), f"{mean:+.1f}", f"{size:.1f}")
+            scores = [
+                entry.score
+                for entry in found
+                if entry.condition == condition and entry.score is not None
+            ]
+            marks = together(score.origin for score in scores).marks
+            numbers = (f"{len(differences)}{marks}", f"{mean:+.1f}", f"{size:.1f}")
             rows.append((page, condition, *numbers))
     header = ("page", "condition", "cells", "ours minus the paper's", "its size")
     note = "Means over cells that both have. They describe; they test nothing."

@@ -12,7 +12,7 @@ from cochef.experiments.presets import NO_OVERRIDES, Overrides
 from cochef.kitchen.layout import Layout
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import ScoreReader
-from cochef.reproduction.stored import ResultKey, Results
+from cochef.reproduction.stored import ResultKey, Results, StoredResult
 
 ONION_LAYOUTS = ("asymmetric_advantages", "coordination_ring", "counter_circuit")
 TOMATO_LAYOUTS = ("distant_tomato", "many_orders")
@@ -105,6 +105,10 @@ class Stored:
     def preset(self) -> str:
         """The preset of the results."""
         return self.results.preset
+
+    def marks(self, results: Iterable[StoredResult]) -> str:
+        """The marks of what is shown of some results."""
+        return self.results.origin(results).marks
 
     @cached_property
     def scores(self) -> ScoreReader:

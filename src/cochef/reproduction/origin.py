@@ -8,7 +8,7 @@ SEVERAL_COMMITS = "‡"
 
 MEANINGS: Mapping[str, str] = {
     OTHER_CONFIGURATION: "of another configuration or version than this program would run",
-    SEVERAL_COMMITS: "of several commits of the code: see the state of every cell",
+    SEVERAL_COMMITS: "of several commits of the code",
 }
 """What the marks mean."""
 

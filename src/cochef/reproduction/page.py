@@ -58,10 +58,13 @@ class Page:
         """Add claims of some topics with all their cases, each with its statistic."""
         self.claims += corrected(claims)
 
-    def write(self, title: str, directory: Path) -> None:
-        """Write the page and all its files, the claims last."""
+    def add_claim_table(self) -> None:
+        """Add all claims with their statistics, if there are any."""
         if self.claims:
             self.table("claims", claim_table(self.claims))
+
+    def write(self, title: str, directory: Path) -> None:
+        """Write the page and all its files."""
         Report(title, self.blocks).write(directory)
         for name, content in self.files.items():
             write_whole(directory / name, content)

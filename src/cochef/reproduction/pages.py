@@ -16,7 +16,7 @@ from cochef.files import read_limited, write_whole
 from cochef.reproduction import comparison, conclusions, origin, plan, stored
 from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored, no_goals
-from cochef.reproduction.origin import OTHER_CONFIGURATION, SEVERAL_COMMITS
+from cochef.reproduction.origin import SEVERAL_COMMITS
 from cochef.reproduction.page import Page
 from cochef.reproduction.plan import Plan, Scope
 from cochef.reproduction.scores import (
@@ -80,9 +80,9 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
     for one in shown:
         name = one.experiment.name
         where = ", ".join(one.experiment.paper) or "beyond the paper"
-        has_cells = any(isinstance(block, ResultTable) for block in one.page.blocks)
-        if one.experiment.goals is not no_goals and has_cells:
-            one.page.blocks.insert(0, _note(found))
+        one.page.add_claim_table()
+        if one.experiment.goals is not no_goals:
+            one.page.blocks.insert(0, _note(found, one.page))
         one.page.write(f"{one.experiment.title} ({where})", directory / name)
         paths.append(directory / name / MARKDOWN)
     write_whole(directory / INDEX, _index(found, shown).encode())
@@ -92,17 +92,17 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
     return [directory / INDEX, *paths]
 
 
-def _note(found: Stored) -> "ResultTable":
-    """Where the numbers are from, and how cells are to be read."""
-    rows = (
-        ("preset", found.preset),
-        ("ours", "mean ± standard deviation over populations (number of populations)"),
-        ("one population", "has no deviation, and no statistic; its agents are averaged first"),
-        (OTHER_CONFIGURATION, "of another configuration or version than this program would run"),
-        (SEVERAL_COMMITS, "of several commits of the code: see the state of every cell"),
-        ("bold", "within 5 of the best of the row, as in the paper"),
-    )
-    return ResultTable("How to read this page", ("", ""), rows)
+def _note(found: Stored, page: Page) -> ResultTable:
+    """Where the numbers are from, how cells are to be read, and what marks mean that it has."""
+    rows = [("preset", found.preset)]
+    if any(isinstance(block, ResultTable) for block in page.blocks):
+        rows += [
+            ("ours", "mean ± standard deviation over populations (number of populations)"),
+            ("one population", "has no deviation, and no statistic; its agents are averaged first"),
+            ("bold", "within 5 of the best of the row, as in the paper"),
+        ]
+    rows += origin.key(block.markdown() for block in page.blocks).items()
+    return ResultTable("How to read this page", ("", ""), tuple(rows))
 
 
 def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
@@ -132,6 +132,8 @@ def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
         conclusions.distance_table(entries).markdown(),
         conclusions.sections(claims, found.preset),
     ]
+    meanings = origin.key(parts).items()
+    parts[3:3] = [f"{mark}: {meaning}.\n" for mark, meaning in meanings]
     return "\n".join(parts)
 
 

@@ -192,18 +192,23 @@ def show_likeness(stored: Stored) -> Page:
         "itself: human-proxy is our clone, human-2019 those of the recipe of 2019."
     )
     found = []
+    marked = []
+    shown = []
     for layout in stored.among(ONION_LAYOUTS):
         for model in human_likeness.MODELS:
             results = stored.results.select("likeness", model, layout)
             if not results:
                 page.say_not_run(f"{model} in {layout}")
+            shown += results
             for result in results:
                 table = result.json(LIKENESS)
                 shares = [_shares(table[who]) for who in ("people", "models")]
                 found.append(Likeness(layout, model, *shares))
+                marked.append(Likeness(layout, f"{model}{stored.marks([result])}", *shares))
     if found:
-        page.figure("likeness", plots.human_likeness(found), "People and their models")
-        page.table("likeness", human_likeness.table(found))
+        caption = f"People and their models{stored.marks(shown)}"
+        page.figure("likeness", plots.human_likeness(found), caption)
+        page.table("likeness", human_likeness.table(marked))
     return page
 
 

@@ -73,7 +73,7 @@ def show(stored: Stored) -> Page:
             for result in stored.results.select("coverage", condition.name, layout):
                 content = result.json(RESULT)
                 nearest = np.array(content["nearest"], float)
-                name = f"{condition.name}, population {result.seed}"
+                name = f"{condition.name}, population {result.seed}{stored.marks([result])}"
                 numbers = (nearest, float(content["within"]), int(content["of_use"]))
                 found.append(PoolCoverage(name, int(content["policies"]), *numbers))
         if found:

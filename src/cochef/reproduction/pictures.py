@@ -62,6 +62,7 @@ def show_films(stored: Stored) -> Page:
                 for ending, what in ((".png", "strip"), (".gif", "film")):
                     content = result.read(f"{name}{ending}")
                     caption = f"{condition.method} (chef 1) with {partner} (chef 2): {what}"
+                    caption += stored.marks([result])
                     file = f"{condition.method}-{name}{ending}"
                     page.picture(file, content, caption, wide=what == "strip")
     return page

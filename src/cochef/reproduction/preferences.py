@@ -79,7 +79,7 @@ def show(stored: Stored) -> Page:
         populations = [result.json(RESULT)["preferences"] for result in results]
         rows = [_row(event, populations) for event in _events(populations)]
         number = len(results)
-        title = f"{layout}, {number} population{'s' if number > 1 else ''}"
+        title = f"{layout}, {number} population{'s' if number > 1 else ''}{stored.marks(results)}"
         page.table(f"preferences-{layout}", ResultTable(title, _HEADER, tuple(rows)))
     return page
 

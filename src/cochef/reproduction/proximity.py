@@ -18,6 +18,7 @@ from cochef.learning import reward_config
 from cochef.methods.parts.method import SELF_PLAY_PPO
 from cochef.reproduction import comparison
 from cochef.reproduction.declared import Condition, Experiment, Goal, RunPhase, Setting, Stored
+from cochef.reproduction.origin import Origin, together
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import Score, cell
 
@@ -62,6 +63,14 @@ def bounds(setting: Setting) -> Iterator[Goal]:
 
 
 @dataclass(frozen=True)
+class StoredBound:
+    """The bound of a partner, and where it is from."""
+
+    bound: ReturnBound
+    origin: Origin
+
+
+@dataclass(frozen=True)
 class BoundCheck:
     """Whether an agent is better with a partner than the best response to it."""
 
@@ -96,39 +105,55 @@ def show(stored: Stored) -> Page:
             page.say_not_run(layout)
             continue
         page.table(f"proximity-{layout}", _table(stored, layout, found))
-        page.say(_verdict(list(_checks(stored, layout, found))))
+        checks = list(_checks(stored, layout, [one.bound for one in found]))
+        page.say(f"{_verdict(checks)}{_origin(stored, layout, found).marks}")
     return page
 
 
-def _bounds(stored: Stored, layout: str) -> list[ReturnBound]:
+def _bounds(stored: Stored, layout: str) -> list[StoredBound]:
     """The bounds of all partners in a layout, each of one training."""
     kept = [one for one in stored.results.wanted if one.kind == KIND and one.layout == layout]
     found = []
     for partner in dict.fromkeys(one.condition for one in kept):
         first, *_ = stored.results.select(KIND, partner, layout)
-        found.append(best_responses.parse(first.json(best_responses.RESULT)))
+        bound = best_responses.parse(first.json(best_responses.RESULT))
+        found.append(StoredBound(bound, stored.results.origin([first])))
     return found
 
 
-def _table(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> ResultTable:
+def _origin(stored: Stored, layout: str, found: Sequence[StoredBound]) -> Origin:
+    """Where bounds are from, and all evaluations that are compared with them."""
+    evaluations = [
+        result
+        for method in methods.names()
+        for result in stored.results.select("evaluation", method, layout)
+    ]
+    return together([*(one.origin for one in found), stored.results.origin(evaluations)])
+
+
+def _table(stored: Stored, layout: str, found: Sequence[StoredBound]) -> ResultTable:
     rows = []
-    for bound in found:
+    for one in found:
+        bound = one.bound
         cells = []
         for method in methods.names():
             score = stored.scores.score(method, layout, bound.partner)
-            cells.append(_proximity(score, bound))
-        rows.append((bound.partner, f"{bound.mean:.1f} ({bound.episodes})", *cells))
+            cells.append(_proximity(score, one))
+        best = f"{bound.mean:.1f} ({bound.episodes}){one.origin.marks}"
+        rows.append((bound.partner, best, *cells))
     header = ("partner", "best response (episodes)", *methods.names())
     return ResultTable(f"{layout}: return as a share of the best response's", header, tuple(rows))
 
 
-def _proximity(score: Score | None, bound: ReturnBound) -> str:
+def _proximity(score: Score | None, found: StoredBound) -> str:
     if score is None:
         return cell(score)
-    if bound.mean <= 0:
+    best = found.bound.mean
+    if best <= 0:
         return "-"
-    means = {seed: mean / bound.mean for seed, mean in score.by_population.items()}
-    return cell(replace(score, by_population=means), 2)
+    means = {seed: mean / best for seed, mean in score.by_population.items()}
+    origin = together([score.origin, found.origin])
+    return cell(replace(score, by_population=means, origin=origin), 2)
 
 
 def _checks(stored: Stored, layout: str, found: Sequence[ReturnBound]) -> Iterator[BoundCheck]:

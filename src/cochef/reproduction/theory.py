@@ -75,6 +75,7 @@ def show_exploitability(stored: Stored) -> Page:
                 gains = exploitability.parse(result.json(exploitability.RESULT))
                 name = f"{condition.method}-{layout}-{result.seed}"
                 title = f"{layout}: best responses to pairs of population {result.seed}"
+                title += stored.marks([result])
                 page.table(name, exploitability.table(gains, title))
     return page
 
