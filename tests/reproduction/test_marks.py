@@ -90,3 +90,25 @@ def test_a_proximity_is_marked_if_its_bound_is_not_current(tmp_path):
     text = page(tmp_path, "best-response-proximity", Stored(results, (made_up.LAYOUT,)))
     row = next(row for row in made_up.rows_of(text) if row[0] == r"script:tomato\_placement")
     assert row[1:3] == ["200.0 (4) †", "0.50 (1) †"]
+
+
+def test_the_index_counts_current_and_stored_results_of_those_wanted(tmp_path):
+    found = stored(tmp_path)
+    wanted = frozenset(
+        ResultKey("evaluation", name, made_up.LAYOUT) for name in ("hsp", "fcp", "sp")
+    )
+    page(tmp_path, "scripts", replace(found, wanted={"scripts": wanted}))
+    index = (tmp_path / "pages" / "index.md").read_text()
+    row = next(row for row in made_up.rows_of(index) if "Table 2" in row)
+    assert row[2] == "1 / 2 of 3"
+
+
+def test_latex_has_valid_marks_and_their_key_below_the_table(tmp_path):
+    page(tmp_path, "scripts", stored(tmp_path))
+    text = (tmp_path / "pages" / "scripts" / "scripts.tex").read_text()
+    assert text.isascii()
+    table, below = text.split(r"\end{tabular}")
+    assert r"$\ddagger$" in table and r"(1) $\dagger$" in table
+    assert r"\par $\dagger$: of another configuration" in below
+    assert r"\par $\ddagger$: of several commits of the code." in below
+    assert below.endswith("\\end{table}\n")

@@ -33,6 +33,7 @@ _LATEX = {
     "<": "$<$",
     ">": "$>$",
     "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -70,8 +71,8 @@ class ResultTable:
             lines += ["", self.note]
         return "\n".join(lines) + "\n"
 
-    def latex(self) -> str:
-        """The table for a paper that uses the package booktabs."""
+    def latex(self, below: Sequence[str] = ()) -> str:
+        """The table for a paper that uses the package booktabs, with lines of text below it."""
         columns = zip(*self.rows, strict=True)
         kinds = "".join("r" if _are_numbers(column) else "l" for column in columns)
         caption = f"{self.title}. {self.note}" if self.note else f"{self.title}."
@@ -89,7 +90,9 @@ class ResultTable:
             lines.append(
                 _latex_line([rf"\textbf{{{cell}}}" if mark else cell for cell, mark in marks])
             )
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par {_latex(text)}" for text in below]
+        lines.append(r"\end{table}")
         return "\n".join(lines) + "\n"
 
     def csv(self) -> bytes:

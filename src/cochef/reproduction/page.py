@@ -1,5 +1,6 @@
 """A page about an experiment: text, tables, figures and claims, and the files beside it."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from cochef.evaluation import plots, tables
 from cochef.evaluation.report import Block, Paragraph, Picture, Report
 from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
+from cochef.reproduction import origin
 from cochef.reproduction.claims import LEAST_POPULATIONS, LEVEL, MARGIN, Claim, corrected
 from cochef.reproduction.scores import NOT_RUN, Entry, tidy
 
@@ -38,10 +40,15 @@ class Page:
         self.say(f"{what}: {NOT_RUN}.")
 
     def table(self, name: str, table: ResultTable, tidy_rows: bytes | None = None) -> None:
-        """Add a table, also as CSV and LaTeX; the CSV may have more than is shown."""
+        """Add a table, also as CSV and LaTeX with a key of its marks below.
+
+        The CSV may have more than is shown.
+        """
         self.blocks.append(table)
         self.files[f"{name}.csv"] = tidy_rows or table.csv()
-        self.files[f"{name}.tex"] = table.latex().encode()
+        meanings = origin.key([table.title, *itertools.chain(*table.rows)])
+        below = [f"{mark}: {meaning}." for mark, meaning in meanings.items()]
+        self.files[f"{name}.tex"] = table.latex(below).encode()
 
     def figure(self, name: str, figure: Figure, caption: str) -> None:
         """Add a figure, as PNG and SVG."""

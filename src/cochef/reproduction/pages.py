@@ -107,11 +107,13 @@ def _note(found: Stored, page: Page) -> ResultTable:
 
 def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
     every = found.results.wanted
+    current = sum(map(found.results.is_current, every))
     parts = [
         "# Results\n",
         "Written by `cochef reproduce` from the results in `results/`; nothing is typed by hand.\n",
         f"Preset `{found.preset}`: {len(every)} results are stored, of "
-        f"{_counted(len({result.seed for result in every}))}.\n",
+        f"{_counted(len({result.seed for result in every}))}; this program would run {current} of "
+        "them so now.\n",
         _experiment_table(found, shown).markdown(),
         "## What is stored\n",
         conclusions.folded(
@@ -142,16 +144,25 @@ def _counted(populations: int) -> str:
 
 
 def _experiment_table(found: Stored, shown: Sequence[_ShownExperiment]) -> ResultTable:
-    stored_keys = {result.key for result in found.results.every}
+    every = found.results.every
+    stored_keys = {result.key for result in every}
+    current_keys = {result.key for result in every if found.results.is_current(result)}
     rows = []
     for one in shown:
         link = f"[{one.experiment.title}]({one.experiment.name}/{MARKDOWN})"
         wanted = found.wanted.get(one.experiment.name, frozenset())
-        state = f"{len(wanted & stored_keys)} of {len(wanted)}" if wanted else "-"
+        state = "-"
+        if wanted:
+            current = len(wanted & current_keys)
+            state = f"{current} / {len(wanted & stored_keys)} of {len(wanted)}"
         where = ", ".join(one.experiment.paper) or "-"
         rows.append((link, where, state, _verdicts(one.page.claims)))
-    header = ("page", "in the paper", "results", "claims")
-    note = "Results: how many of its conditions and layouts have been run; - needs none."
+    header = ("page", "in the paper", "current / stored of wanted", "claims")
+    note = (
+        "Current / stored of wanted: of how many conditions and layouts there are results as this "
+        "program would run them now, of how many there are any, and how many the page shows; "
+        "- needs none."
+    )
     return ResultTable("Tables and figures", header, tuple(rows), note=note)
 
 
