@@ -7,8 +7,11 @@ import numpy as np
 from cochef import methods
 from cochef.evaluation import human_likeness
 from cochef.evaluation.tables import ResultTable
-from cochef.experiments.jobs import Job
+from cochef.experiments.jobs import Job, Stage
 from cochef.experiments.presets import PRESETS, Overrides
+from cochef.experiments.stages import BuildPool, TrainAgents
+from cochef.kitchen import layouts as known_layouts
+from cochef.methods.parts.pools import LEVELS
 from cochef.reproduction import claims, comparison, figures, paper
 from cochef.reproduction.declared import (
     ONION_LAYOUTS,
@@ -130,6 +133,7 @@ def show_pools(stored: Stored) -> Page:
         "policies in all three, if the preset transfers. All learn in as many kitchens at once; "
         "where those do not divide evenly among a pool's partners, partners take turns in them."
     )
+    page.table("learning", _learning(stored))
     entries = _with_human_models(page, stored, "pool-construction", "HSP's pools", POOLS)
     for topic, without, text, layouts in (
         (claims.MEP_HELPS, NO_MEP, "ahead of HSP without MEP's policies", MEP_HELPS_IN),
@@ -138,6 +142,36 @@ def show_pools(stored: Stored) -> Page:
         here = stored.among(layouts)
         page.claim(_cases(claims.ahead, topic, entries, (OWN, without), text, here))
     return page
+
+
+def _learning(stored: Stored) -> ResultTable:
+    """What agents learn from with each of HSP's pools, as this program trains them."""
+    setting = Setting(stored.preset, known_layouts.get(stored.layouts[0]), seed=0)
+    rows = []
+    for condition in POOLS:
+        jobs = setting.jobs(condition)
+        partners = _pool_size(jobs["pool"].stage)
+        agents = jobs["agents"].stage
+        assert isinstance(agents, TrainAgents)
+        training = agents.training_with(partners)
+        numbers = (
+            *(partners, training.kitchens, training.steps_per_iteration),
+            *(training.iterations, training.total_steps),
+        )
+        rows.append((condition.name, *(f"{number:,}" for number in numbers)))
+    header = (
+        *("condition", "policies in the pool", "kitchens", "environment steps of an update"),
+        *("updates", "environment steps"),
+    )
+    note = "Of every agent, as this program trains them with this preset, in all layouts."
+    return ResultTable("What agents learn from", header, tuple(rows), note=note)
+
+
+def _pool_size(stage: Stage) -> int:
+    """How many policies a pool of HSP has."""
+    assert isinstance(stage, BuildPool)
+    sizes = {name: size or 0 for name, size in stage.sizes.items()}
+    return (sizes["kept"] or sizes["biased"]) + len(LEVELS) * sizes["mep"]
 
 
 def show_curves(stored: Stored) -> Page:
