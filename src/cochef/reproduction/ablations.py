@@ -27,7 +27,14 @@ from cochef.reproduction.declared import (
 )
 from cochef.reproduction.page import Page, add_grid
 from cochef.reproduction.scores import Entry, Score, cell, number_text
-from cochef.reproduction.stages import CURVE, DIFFERENCE, CompareEvents, ReadCurve
+from cochef.reproduction.stages import (
+    AT_END,
+    CURVE,
+    DIFFERENCE,
+    CompareEvents,
+    ReadCurve,
+    returns_at_end,
+)
 from cochef.reproduction.stored import StoredResult
 
 # Where the paper says so (section 6.2); elsewhere it found no difference.
@@ -196,7 +203,7 @@ def show_curves(stored: Stored) -> Page:
             shown += results
             curves[layout][number] = [result.json(CURVE) for result in results]
             means = {
-                result.seed: float(np.mean(curve["task_return"][-1]))
+                result.seed: float(returns_at_end(curve).mean())
                 for result, curve in zip(results, curves[layout][number], strict=True)
             }
             finals[layout, number] = stored.scores.of(results, means)
@@ -208,10 +215,13 @@ def show_curves(stored: Stored) -> Page:
         page.figure(
             "curves",
             figure,
-            f"Lines are means over agents, bands their range, points agents at the end{marks}",
+            "Lines are means over agents, bands their range, points agents over the last "
+            f"{AT_END:.0%} of training{marks}",
         )
     title = "Return at the end of training, by kitchens"
-    page.table("final-returns", ResultTable(title, ("layout", *numbers), tuple(rows)))
+    note = f"Means over the last {AT_END:.0%} of a learning curve."
+    table = ResultTable(title, ("layout", *numbers), tuple(rows), note=note)
+    page.table("final-returns", table)
     most, least = numbers[-1], numbers[0]
     page.claim(
         claims.ahead(

@@ -7,10 +7,12 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from cochef.kitchen import layouts, render
 from cochef.reproduction.scores import Entry
+from cochef.reproduction.stages import returns_at_end
 
 mpl.use("Agg")
 
@@ -88,8 +90,8 @@ def learning_curves(
 ) -> Figure:
     """Mean return over training by layout and condition; a band from the worst to the best agent.
 
-    Points are agents at the end of training. `curves` has the populations of every layout and
-    condition.
+    Points are agents at the end of training, by the mean that claims are about. `curves` has the
+    populations of every layout and condition.
     """
     figure, axes = panels(list(curves))
     for layout, panel in axes.items():
@@ -99,18 +101,19 @@ def learning_curves(
                 continue
             steps = np.array(populations[0]["steps"])
             returns = np.concatenate([np.array(one["task_return"]) for one in populations], axis=1)
-            panel.plot(steps, returns.mean(axis=1), color=colour(number), label=name)
-            ends = np.full(returns.shape[1], steps[-1])
-            panel.plot(ends, returns[-1], "o", color=colour(number), markersize=4, alpha=0.7)
+            panel.plot(steps, returns.mean(axis=1), color=colour(number))
+            last = np.concatenate([returns_at_end(one) for one in populations])
+            ends = np.full(len(last), steps[-1])
+            panel.plot(ends, last, "o", color=colour(number), markersize=4, alpha=0.7)
             low = returns.min(axis=1)
             panel.fill_between(
                 steps, low, returns.max(axis=1), color=colour(number), alpha=0.15, linewidth=0
             )
         panel.set_xlabel("environment steps")
-    first = next(iter(axes.values()))
-    first.set_ylabel("task return of an episode")
-    handles, labels = first.get_legend_handles_labels()
-    _legend(figure, handles, labels, len(axes))
+    next(iter(axes.values())).set_ylabel("task return of an episode")
+    # A layout may not have all of them yet.
+    handles = [Line2D([], [], color=colour(number)) for number in range(len(names))]
+    _legend(figure, handles, list(names), len(axes))
     return figure
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Float
 from PIL import Image
 
 from cochef.agents import pool, scripted
@@ -32,6 +33,7 @@ DIFFERENCE = "difference.json"
 LIKENESS = "likeness.json"
 
 MOST_POINTS = 200  # of a learning curve
+AT_END = 0.05  # share of a learning curve over which returns at the end are averaged
 _STRIP = 6  # pictures of a film strip
 _FILM_STEPS = 200
 _TILE = 40
@@ -61,6 +63,13 @@ class ReadCurve:
             "task_return": [np.round(returns[part].mean(axis=0), 2).tolist() for part in parts],
         }
         write_json(context.directory / CURVE, curve)
+
+
+def returns_at_end(curve: Mapping[str, Any]) -> Float[np.ndarray, " agents"]:
+    """The mean return of every agent at the end of a learning curve."""
+    returns = np.array(curve["task_return"], float)
+    points = max(1, round(AT_END * len(returns)))
+    return returns[-points:].mean(axis=0)
 
 
 @dataclass(frozen=True)
