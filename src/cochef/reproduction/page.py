@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ from cochef.reproduction.scores import NOT_RUN, Entry, tidy
 
 _NARROW = 5.0  # inches of a figure that stands beside others
 OURS = "ours"
+SIMULATED = "Simulated: "  # before all titles where nobody took part
 PAPER = "paper"
 DIFFERENCE = "difference"
 
@@ -30,6 +31,8 @@ class Page:
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+    is_simulated: bool = False
+    """Whether nobody took part: then all that is added after it is set says so."""
 
     def say(self, text: str) -> None:
         """Add a paragraph."""
@@ -44,14 +47,19 @@ class Page:
 
         The CSV may have more than is shown.
         """
+        if self.is_simulated:
+            table = replace(table, title=self.titled(table.title))
         self.blocks.append(table)
-        self.files[f"{name}.csv"] = tidy_rows or table.csv()
+        self.files[f"{name}.csv"] = tidy_rows or self._csv(table)
         meanings = origin.key([table.title, *itertools.chain(*table.rows)])
         below = [f"{mark}: {meaning}." for mark, meaning in meanings.items()]
         self.files[f"{name}.tex"] = table.latex(below).encode()
 
     def figure(self, name: str, figure: Figure, caption: str) -> None:
         """Add a figure, as PNG and SVG."""
+        caption = self.titled(caption)
+        if self.is_simulated:
+            figure.suptitle(f"{SIMULATED}nobody took part")
         wide = bool(figure.get_figwidth() > _NARROW)  # not numpy's
         self.blocks.append(Picture(f"{name}.png", caption, wide=wide))
         self.figures[name] = figure
@@ -65,6 +73,17 @@ class Page:
         """Add claims of some topics with all their cases, each with its statistic."""
         self.claims += corrected(claims)
 
+    def titled(self, title: str) -> str:
+        """A title that says whether all is simulated."""
+        return f"{SIMULATED}{title}" if self.is_simulated else title
+
+    def _csv(self, table: ResultTable) -> bytes:
+        """The cells as they are shown, with a column that says whether they are simulated."""
+        if not self.is_simulated:
+            return table.csv()
+        rows = tuple((*row, "yes") for row in table.rows)
+        return replace(table, header=(*table.header, "simulated"), rows=rows).csv()
+
     def add_claim_table(self) -> None:
         """Add all claims with their statistics, if there are any."""
         if self.claims:
@@ -72,7 +91,7 @@ class Page:
 
     def write(self, title: str, directory: Path) -> None:
         """Write the page and all its files."""
-        Report(title, self.blocks).write(directory)
+        Report(self.titled(title), self.blocks).write(directory)
         for name, content in self.files.items():
             write_whole(directory / name, content)
         for name, figure in self.figures.items():

@@ -149,7 +149,8 @@ def _experiment_table(found: Stored, shown: Sequence[_ShownExperiment]) -> Resul
     current_keys = {result.key for result in every if found.results.is_current(result)}
     rows = []
     for one in shown:
-        link = f"[{one.experiment.title}]({one.experiment.name}/{MARKDOWN})"
+        title = one.page.titled(one.experiment.title)
+        link = f"[{title}]({one.experiment.name}/{MARKDOWN})"
         wanted = found.wanted.get(one.experiment.name, frozenset())
         state = "-"
         if wanted:

@@ -34,11 +34,12 @@ def show_study(stored: Stored) -> Page:
     table = found[-1].json(STUDY)
     games = {name: np.array(column) for name, column in table["games"].items()}
     number = len(np.unique(games["participant"]))
-    if table["simulated"]:
+    page.is_simulated = table["simulated"]
+    if page.is_simulated:
         page.say(
             f"SIMULATED: {number} participants are programs that play by scripts and rank by the "
             "scores of free games. The tables show what the study yields; they say nothing "
-            "about people."
+            f"about people.{stored.marks(found[-1:])}"
         )
     else:
         page.say(f"{number} people took part.")
@@ -98,10 +99,14 @@ def _add_scores(page: Page, agents: list[str], games: Games) -> None:
                 theirs = "-" if published is None else number_text((published[0], published[1]))
                 scores = games["score"][here]
                 apart = _apart(scores, None if published is None else published[0])
-                rows.append((layout, agent, str(seat), _mean(scores), theirs, apart))
+                rows.append((layout, agent, str(seat), _spread(scores), theirs, apart))
     header = ("layout", "agent", "agent's seat", "score (games)", "paper", "difference")
-    page.table("scores", ResultTable("Scores in the games that count", header, tuple(rows)))
-    _add_bars(page, agents, games, "score", ONION_LAYOUTS, "Mean score of a game, onion layouts")
+    note = "Mean ± standard deviation over games, and how many they are."
+    table = ResultTable("Scores in the games that count", header, tuple(rows), note=note)
+    page.table("scores", table)
+    label = "mean score of a game"
+    caption = "Mean score of a game, onion layouts; points are games"
+    _add_bars(page, agents, games, "score", ONION_LAYOUTS, label, caption)
 
 
 def _add_bars(
@@ -110,6 +115,7 @@ def _add_bars(
     games: Games,
     column: str,
     layouts: tuple[str, ...],
+    label: str,
     caption: str,
 ) -> None:
     """Bars of a column by agent, with the games as points."""
@@ -122,6 +128,7 @@ def _add_bars(
                 panel.bar(number, values.mean(), color=figures.colour(number))
                 panel.plot([number] * len(values), values, "o", color="black", ms=3, alpha=0.4)
         panel.set_xticks(range(len(agents)), agents)
+    panels[layouts[0]].set_ylabel(label)
     page.figure(f"bars-{column}", figure, caption)
 
 
@@ -133,7 +140,8 @@ def _add_behaviour(page: Page, agents: list[str], games: Games) -> None:
         {**games, "onions_passed": _sum_of(games, "onions_passed_over_counter")},
         "onions_passed",
         ("counter_circuit",),
-        "Onions that passed over the middle counter in a game",
+        "onions passed in a game",
+        "Onions that passed over the middle counter in a game; points are games",
     )
     prefers_onions = games["human_potting_onion"] > games["human_potting_tomato"]
     everyone = np.ones(len(prefers_onions), bool)
@@ -166,6 +174,14 @@ def _sum_of(games: Games, name: str) -> np.ndarray:
 
 def _mean(values: np.ndarray) -> str:
     return f"{float(values.mean()):.2f} ({len(values)})" if len(values) else "- (0)"
+
+
+def _spread(values: np.ndarray) -> str:
+    """The mean, its standard deviation over games if there are several, and how many there are."""
+    if not len(values):
+        return "- (0)"
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+    return f"{number_text((float(values.mean()), deviation))} ({len(values)})"
 
 
 def _apart(values: np.ndarray, published: float | None) -> str:
