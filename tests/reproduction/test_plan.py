@@ -134,13 +134,27 @@ def test_a_budget_keeps_whole_blocks_and_names_those_left_out(tmp_path):
     assert cut.scope.agents_each == wanted.agents_each
 
 
+def test_a_finished_block_is_never_left_out_for_a_budget(tmp_path):
+    store = JobStore(tmp_path)
+    wanted = scope("scripts", layouts=("many_orders", "distant_tomato"), seeds=(0, 1))
+    first, second, third, last = plan.make(wanted).blocks
+    for job in (*first.jobs, *last.jobs):
+        finish(store, job, seconds=60.0)
+    in_results = {goal.job.address for goal in third.goals}
+    cut = plan.within(wanted, 0.0, store, in_results)
+    assert [block.name for block in cut.blocks] == [first.name, third.name, last.name]
+    assert [block.name for block in cut.left_out] == [second.name]
+    assert all(store.is_done(job) for job in cut.jobs)
+    assert cut.fewer_agents_than is None
+
+
 def test_with_little_time_populations_get_fewer_agents_and_with_none_the_least_is_named(tmp_path):
     store = JobStore(tmp_path)
     wanted = scope("scripts", preset="laptop", layouts=("many_orders",), agents=50)
     least = plan.make(replace(wanted, agents=1))
     hours = 1.1 * estimates.measured(store).left(least.jobs, store) / 3600
     fewer = plan.within(wanted, hours, store)
-    assert 1 <= fewer.scope.agents_each < 50
+    assert 1 <= fewer.scope.agents_each < 50 == fewer.fewer_agents_than
     assert fewer.blocks[0].goals[0].job.stage.config["agents"] == fewer.scope.agents_each
     with pytest.raises(InputError, match=r"^budget is 1e-05 hours; .* with one agent takes about"):
         plan.within(wanted, 1e-5, store)
@@ -175,6 +189,23 @@ def test_what_cannot_be_run_is_refused(settings, message):
 def test_an_unknown_experiment_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match=r"^unknown experiment 'table-1'; known: all, layouts, "):
         reproduction.chosen(["table-1"])
+
+
+def test_fewer_agents_for_a_budget_are_named_in_text_and_json(cochef, tmp_path):
+    wanted = scope("scripts", preset="laptop", layouts=("many_orders",), agents=4)
+    least = plan.make(replace(wanted, agents=1))
+    store = JobStore(tmp_path)
+    hours = 1.1 * estimates.measured(store).left(least.jobs, store) / 3600
+    words = ("reproduce", "scripts", "--layouts", "many_orders", "--agents", "4", "--plan")
+    words += ("--out", str(tmp_path), "--budget", str(hours))
+    code, text = cochef(*words)
+    assert code == 0
+    assert "fewer agents for the budget: " in text
+    assert " a population, where 4 were asked for" in text
+    code, text = cochef(*words, "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert 1 <= found["agents"] < 4 == found["agents asked for"]
 
 
 def test_plans_are_also_there_as_json(cochef, tmp_path):

@@ -169,10 +169,15 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
             }
         )
     if as_json:
-        left_out = [block.name for block in planned.left_out]
-        print_json(
-            {"blocks": rows, "left out": left_out, "of other methods": planned.other_methods}
-        )
+        agents = planned.scope.agents_each
+        plan = {
+            "blocks": rows,
+            "left out": [block.name for block in planned.left_out],
+            "of other methods": planned.other_methods,
+            "agents": agents,
+            "agents asked for": planned.fewer_agents_than or agents,
+        }
+        print_json(plan)
         return
     print_rows(rows, whole=("layout",), formats={"hours": ".2f", "done after": ".2f"})
     scope = planned.scope
@@ -185,6 +190,11 @@ def _print_plan(planned: "Plan", store: "JobStore", *, as_json: bool) -> None:
         print_line(
             f"{stored} of {len(planned.goals)} results are stored and count as done; what they "
             "were made of is made again only where something else needs it"
+        )
+    if planned.fewer_agents_than is not None:
+        print_line(
+            f"fewer agents for the budget: {scope.agents_each} a population, where "
+            f"{planned.fewer_agents_than} were asked for"
         )
     for block in planned.left_out:
         print_line(f"left out for the budget: {block.name}")

@@ -113,7 +113,9 @@ class Plan:
     scope: Scope
     blocks: tuple[PlanBlock, ...]
     left_out: tuple[PlanBlock, ...] = ()
-    """Blocks that do not fit into the budget."""
+    """Blocks that do not fit into the budget; none of them is finished."""
+    fewer_agents_than: int | None = None
+    """The agents of a population that were asked for, if the budget allows fewer only."""
     other_methods: Mapping[str, list[str]] = field(default_factory=dict)
     """Conditions that are left out as they are not about the chosen methods, by experiment."""
 
@@ -172,7 +174,8 @@ def within(
 ) -> Plan:
     """The plan of a scope; with a budget, as many blocks from the first as are done in time.
 
-    If not even the first unfinished block fits, populations get fewer agents.
+    Finished blocks are always part of it. If there are none, and not even the first one fits,
+    populations get fewer agents.
     """
     plan = make(scope, stored)
     if hours is None:
@@ -182,8 +185,9 @@ def within(
         return plan
     for agents in range(scope.agents_each, 0, -1):
         if agents < scope.agents_each:
-            plan = make(replace(scope, agents=agents), stored)
-        cut = _cut(plan, hours * HOUR, store)
+            fewer = make(replace(scope, agents=agents), stored)
+            plan = replace(fewer, fewer_agents_than=scope.agents_each)
+        cut = _cut(plan, hours * HOUR, store, stored)
         if cut.blocks:
             return cut
     least = estimates.measured(store).left(plan.blocks[0].jobs, store)
@@ -193,15 +197,25 @@ def within(
     )
 
 
-def _cut(plan: Plan, seconds: float, store: JobStore) -> Plan:
+def _cut(plan: Plan, seconds: float, store: JobStore, stored: Collection[str]) -> Plan:
+    """As many blocks from the first as are done in time, and those later ones that are finished."""
     estimator = estimates.measured(store)
-    kept = 0
+    kept: list[PlanBlock] = []
+    left_out: list[PlanBlock] = []
     for block in plan.blocks:
         seconds -= estimator.left(block.jobs, store)
-        if seconds < 0:
-            break
-        kept += 1
-    return replace(plan, blocks=plan.blocks[:kept], left_out=plan.blocks[kept:])
+        if seconds >= 0 and not left_out:
+            kept.append(block)
+        elif _is_finished(block, store, stored):
+            kept.append(replace(block, jobs=()))  # nor do inputs that were deleted take time
+        else:
+            left_out.append(block)
+    return replace(plan, blocks=tuple(kept), left_out=tuple(left_out))
+
+
+def _is_finished(block: PlanBlock, store: JobStore, stored: Collection[str]) -> bool:
+    """Whether there are all its results; a block without jobs may wait for those of others."""
+    return all(goal.job.address in stored or store.is_done(goal.job) for goal in block.goals)
 
 
 def _parts(scope: Scope, phase: RunPhase, seed: int) -> Iterator[tuple[Sequence[Experiment], str]]:
