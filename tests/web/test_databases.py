@@ -1,5 +1,7 @@
 """A study's database as a whole: private, served once, backed up while it is in use."""
 
+import shutil
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -13,6 +15,8 @@ from cochef.web.records import Steps
 from cochef.web.store import StudyStore
 from tests.web.small_study import at_the_games, begun, small_study
 from tests.web.study_file import write_study
+
+DOCS = Path(__file__).parents[2] / "docs" / "study.md"
 
 
 def mode(path):
@@ -60,6 +64,40 @@ def test_a_backup_is_written_over_nothing_and_leaves_nothing_half_done(tmp_path)
             store.back_up(tmp_path / "there.db" / "copy.db")
     assert (tmp_path / "there.db").read_text() == "precious"
     assert not list(tmp_path.glob(".*.part*"))
+
+
+def documented_steps():
+    """The commands by which the docs go back to a backup."""
+    after = DOCS.read_text("utf-8").split("To go back to a backup", 1)[1]
+    return after.split("```sh\n", 1)[1].split("```")[0]
+
+
+def killed(store, place, folder):
+    """What a server that is killed leaves of its database: the files as they are, with the log."""
+    folder.mkdir()
+    for file in place.glob("study.db*"):
+        shutil.copy(file, folder)
+    store.close()
+    assert (folder / "study.db-wal").stat().st_size > 0
+
+
+def test_a_backup_is_restored_next_to_the_log_of_the_database_that_it_replaces(tmp_path):
+    place, left = tmp_path / "served", tmp_path / "left"
+    place.mkdir()
+    store = StudyStore.open(f"sqlite:///{place / 'study.db'}", small_study())
+    at_the_games(store, "before")
+    people = store.participants()
+    store.back_up(tmp_path / "copy.db")
+    at_the_games(store, "after")
+    killed(store, place, left)
+    (tmp_path / "copy.db").rename(left / "copy.db")
+    subprocess.run(["sh", "-ec", documented_steps()], cwd=left, check=True)
+    with closing(StudyStore.existing(f"sqlite:///{left / 'study.db'}")) as restored:
+        assert restored.participants() == people
+        assert at_the_games(restored, "later").number == len(people) + 1
+    with closing(sqlite3.connect(left / "study.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert mode(left / "study.db") == 0o600
 
 
 def test_the_command_line_backs_up(cochef, tmp_path):
