@@ -14,7 +14,7 @@ import sqlalchemy as sql
 
 from cochef.errors import InputError
 from cochef.web.places import PlaceGivenError, StudyFullError
-from cochef.web.progress import Consent, GamePlayed, StudyStage, WarmupPlayed
+from cochef.web.progress import Answers, Consent, GamePlayed, StudyStage, WarmupPlayed
 from cochef.web.records import (
     GameEnd,
     ParticipantIdentity,
@@ -26,9 +26,17 @@ from cochef.web.records import (
 )
 from cochef.web.schema import PARTICIPANTS
 from cochef.web.store import StudyStore, UnknownLinkError
-from tests.web.small_study import at_the_games, begun, consenting, small_study
+from tests.web.small_study import (
+    at_the_games,
+    begun,
+    consenting,
+    events_before_the_games,
+    small_study,
+)
 
+MINUTE = 60.0
 HOUR = 3600.0
+ANSWERS = Answers({"age": 33, "gender": None, "experience": "never"})
 
 
 IN_A_FILE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
@@ -45,6 +53,11 @@ def somebody(number):
     return ParticipantIdentity("prolific", f"person-{number}")
 
 
+def joined(store, who):
+    """Somebody who has joined before."""
+    return store.join(ParticipantIdentity("prolific", who), 1.0, create=False)
+
+
 def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store):
     first = store.join(somebody(1), 10.0)
     second = store.join(somebody(2), 11.0)
@@ -57,12 +70,12 @@ def test_the_same_identity_is_the_same_participant_and_another_one_is_not(store)
 
 
 def test_participants_spread_evenly_over_layouts_until_the_study_is_full(store):
-    joined = [consenting(store, f"person-{number}", 10.0) for number in range(8)]
+    people = [consenting(store, f"person-{number}", 10.0) for number in range(8)]
     for layout in store.study.layouts:
-        assert sorted(one.place for one in joined if one.layout == layout) == [0, 1, 2, 3]
+        assert sorted(one.place for one in people if one.layout == layout) == [0, 1, 2, 3]
     with pytest.raises(StudyFullError, match="all places of this study are taken"):
         store.join(somebody(8), 10.0)
-    assert store.join(somebody(3), 10.0) == joined[3]
+    assert store.join(somebody(3), 10.0) == people[3]
 
 
 def place_of(participant):
@@ -101,10 +114,55 @@ def test_a_place_is_given_away_an_hour_after_consent_or_a_day_after_the_warmup_b
     with pytest.raises(StudyFullError):
         consenting(store, "one-too-many", 20 * HOUR / 10)
     for number in range(7):
-        store.note_seen(
-            store.join(ParticipantIdentity("prolific", f"new-{number}"), 1.0).number, 25 * HOUR
-        )
+        store.act(joined(store, f"new-{number}").number, ANSWERS, 25 * HOUR)
     assert place_of(consenting(store, "last", 25 * HOUR)) == place_of(late)
+
+
+def test_nobody_holds_a_place_by_saying_hello_without_end(store):
+    squatter = consenting(store, "squatter", 0.0)
+    others = [at_the_games(store, f"other-{number}", 0.0) for number in range(7)]
+    for minute in range(0, 60, 5):
+        store.note_seen(squatter.number, minute * MINUTE)
+    with pytest.raises(StudyFullError):
+        consenting(store, "too-early", 59 * MINUTE)
+    store.note_seen(squatter.number, 61 * MINUTE)
+    assert place_of(consenting(store, "newcomer", 61 * MINUTE)) == place_of(squatter)
+    with pytest.raises(StudyFullError):
+        store.note_seen(squatter.number, 62 * MINUTE)
+    assert place_of(squatter) not in map(place_of, others)
+
+
+def test_whoever_reads_slowly_keeps_their_place_while_they_get_further(store):
+    slow = store.join(somebody(0), 0.0)
+    for step, event in enumerate(events_before_the_games(store.study)[:4]):
+        now = step * 55 * MINUTE
+        slow = store.act(slow.number, event, now)
+        others = [consenting(store, f"other-{step}-{n}", now + 54 * MINUTE) for n in range(7)]
+        assert place_of(slow) not in map(place_of, others)
+        for other in others:
+            store.withdraw(other.number)
+    assert slow.progress.stage is StudyStage.WARMUP
+
+
+def test_who_has_met_the_partners_may_come_back_for_a_week_without_getting_further(store):
+    late = at_the_games(store, "late", 0.0)
+    for day in range(1, 8):
+        store.note_seen(late.number, 24 * HOUR * day - HOUR)
+        others = [consenting(store, f"day-{day}-{n}", 24 * HOUR * day - HOUR) for n in range(7)]
+        assert place_of(late) not in map(place_of, others)
+        for other in others:
+            store.withdraw(other.number)
+    store.note_seen(late.number, 24 * HOUR * 7 + HOUR)
+    others = [consenting(store, f"late-{n}", 24 * HOUR * 7 + HOUR) for n in range(8)]
+    assert place_of(late) in map(place_of, others)
+
+
+def test_every_game_that_counts_keeps_the_place_for_another_week(store):
+    late = at_the_games(store, "late", 0.0)
+    store.act(late.number, GamePlayed(0), 24 * HOUR * 6)
+    store.note_seen(late.number, 24 * HOUR * 8)
+    others = [consenting(store, f"other-{n}", 24 * HOUR * 8) for n in range(7)]
+    assert place_of(late) not in map(place_of, others)
 
 
 def test_two_people_are_never_in_one_place_when_somebody_returns(store):
@@ -328,7 +386,7 @@ def test_a_database_of_another_version_or_of_something_else_is_refused(store, ur
     with sqlite3.connect(tmp_path / "study.db") as database:
         database.execute("update meta set value = '99' where key = 'schema'")
     database.close()
-    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 3"):
+    with pytest.raises(InputError, match="tables of version 99; this CoChef uses 4"):
         StudyStore.existing(url)
     with sqlite3.connect(tmp_path / "other.db") as database:
         database.execute("create table songs (name text)")

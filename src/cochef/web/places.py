@@ -13,6 +13,8 @@ from cochef.web.study import Study
 
 _MINUTE = 60.0
 _HOUR = 3600.0
+# Times `hours_until_abandoned` in which somebody who comes back again and again has to get further.
+_MOST_RETURNS = 7.0
 _EARLY = (StudyStage.QUESTIONS, StudyStage.INSTRUCTIONS, StudyStage.TUTORIAL)
 _LATE = (StudyStage.WARMUP, StudyStage.RANKING, StudyStage.GAMES)
 
@@ -75,12 +77,18 @@ def keep_place(
 
 
 def _holds_place(study: Study, now: float) -> sql.ColumnElement[bool]:
-    """Who has finished, or consented and may still finish."""
-    numbers = study.numbers
+    """Who has finished, or consented and may still finish.
+
+    Being here is not enough, or a page that only says hello would hold a place for ever: everybody
+    has to get further. Who has met the partners may be away in between.
+    """
     stage = PARTICIPANTS.c.stage
-    seen = PARTICIPANTS.c.seen
+    advanced = PARTICIPANTS.c.advanced
+    soon = study.numbers.minutes_until_released * _MINUTE
+    later = study.numbers.hours_until_abandoned * _HOUR
+    is_back = (PARTICIPANTS.c.seen >= now - later) & (advanced >= now - _MOST_RETURNS * later)
     return (
         (stage == StudyStage.THANKS)
-        | stage.in_(_EARLY) & (seen >= now - numbers.minutes_until_released * _MINUTE)
-        | stage.in_(_LATE) & (seen >= now - numbers.hours_until_abandoned * _HOUR)
+        | stage.in_(_EARLY) & (advanced >= now - soon)
+        | stage.in_(_LATE) & is_back
     )

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from cochef.errors import InputError
 
-VERSION = "3"
+VERSION = "4"
 _WRITERS = 0x636F6B65  # the lock that a writer of a PostgreSQL database holds
 _PATIENCE = 10_000  # milliseconds that a writer waits for others
 _SQLITE_SETTINGS = (
@@ -61,6 +61,8 @@ PARTICIPANTS = sql.Table(
     sql.Column("completion_code", _Text, nullable=False),
     sql.Column("joined", _Real, nullable=False),
     sql.Column("seen", _Real, nullable=False),
+    # When they came to their stage, or ended the last of the games that count.
+    sql.Column("advanced", _Real, nullable=False),
     sql.Column("finished", _Real),
     sqlite_autoincrement=True,  # a number is never given again
 )

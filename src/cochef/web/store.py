@@ -259,6 +259,7 @@ class StudyStore:
             "completion_code": self.study.completion_code or secrets.token_hex(4).upper(),
             "joined": now,
             "seen": now,
+            "advanced": now,
         }
         added = PARTICIPANTS.insert().values(row).returning(PARTICIPANTS.c.number)
         return connection.scalars(added).one()
@@ -283,7 +284,7 @@ class StudyStore:
         return participant_of(self.study, row)
 
     def note_seen(self, number: int, now: float) -> None:
-        """Note that a participant is here, and still has their place."""
+        """Note that a participant is here, and has a place while they get further."""
         own = PARTICIPANTS.c.number == number
         with self._writing() as connection:
             participant = self._participant(connection, number)
@@ -302,6 +303,8 @@ class StudyStore:
         after = advance(self.study, before.progress, event)
         finished = now if after.stage is StudyStage.THANKS else None
         row = {**progress_columns(after), "seen": now, "finished": finished}
+        if (after.stage, after.games) != (before.progress.stage, before.progress.games):
+            row["advanced"] = now
         if event == Consent(True):
             row |= places.free_place(connection, self.study, before.seed, now)
         else:
