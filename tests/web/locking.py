@@ -7,6 +7,16 @@ import psycopg
 import sqlalchemy as sql
 
 
+def lose_servers_connection(url):
+    """End the connection by which a server keeps others off a PostgreSQL database."""
+    address = sql.make_url(url).set(drivername="postgresql")
+    own = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    where = f"locktype = 'advisory' AND {own}"
+    with psycopg.connect(address.render_as_string(hide_password=False), autocommit=True) as other:
+        ended = other.execute(f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {where}")
+        assert ended.fetchall() == [(True,)]
+
+
 @contextlib.contextmanager
 def locked(url):
     """Nobody else can write to the database."""

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from cochef.errors import InputError
-from cochef.web import schema
+from cochef.web import rehearse, schema
 from cochef.web.records import Steps
 from cochef.web.store import StudyStore
+from tests.web.locking import lose_servers_connection
+from tests.web.serving import PATIENCE, free_port
 from tests.web.small_study import at_the_games, begun, small_study
 from tests.web.study_file import write_study
 
@@ -141,6 +143,46 @@ def test_the_command_line_refuses_a_second_server(tmp_path):
             assert left.study == first.study  # the second one has changed nothing
     assert second.returncode == 2
     assert "another server is running" in second.stdout + second.stderr
+
+
+def test_a_server_knows_whether_it_is_still_alone(url):
+    with closing(StudyStore.open(url, small_study())) as store, store.served_alone() as is_alone:
+        assert is_alone()
+        assert is_alone()
+
+
+def test_a_server_knows_that_it_is_not_alone_any_more(postgres):
+    url = postgres()
+    with (
+        closing(StudyStore.open(url, small_study())) as first,
+        closing(StudyStore.existing(url)) as second,
+    ):
+        with first.served_alone() as is_alone:
+            assert is_alone()
+            lose_servers_connection(url)
+            assert not is_alone()
+            with second.served_alone() as second_is_alone:
+                assert second_is_alone()
+                assert not is_alone()
+        with first.served_alone() as is_alone:
+            assert is_alone()
+
+
+def test_a_server_that_is_not_alone_any_more_stops_and_says_why(postgres, tmp_path):
+    url = postgres()
+    port = free_port()
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
+    command += [write_study(tmp_path / "study.toml"), "--database", url, "--port", str(port)]
+    command += ["--simulated"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            rehearse.await_answer(f"http://127.0.0.1:{port}", server)
+            lose_servers_connection(url)
+            _, said = server.communicate(timeout=PATIENCE)
+        finally:
+            server.kill()
+    assert server.returncode == 2
+    assert "other servers were kept off the database, so this one has stopped" in said
 
 
 def test_a_database_in_memory_has_no_file():

@@ -4,21 +4,31 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import sqlalchemy as sql
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from cochef.errors import InputError
 from cochef.web import schema
 
 _SERVER = 0x636F6B66  # the lock that the server of a PostgreSQL database holds
+_HOLDS_LOCK = sql.text(
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+    f"AND objid = {_SERVER} AND pid = pg_backend_pid()"
+)
+
+IsAlone = Callable[[], bool]
 
 
 @contextlib.contextmanager
-def served_alone(engine: sql.Engine) -> Iterator[None]:
-    """No other server uses the database meanwhile; a process that ends in any way lets go of it."""
+def served_alone(engine: sql.Engine) -> Iterator[IsAlone]:
+    """No other server uses the database meanwhile; a process that ends in any way lets go of it.
+
+    Gives a function that asks whether it is still so: PostgreSQL lets others in as soon as the
+    connection is lost that holds its lock.
+    """
     refusal = InputError(
         f"another server is running on database {engine.url!r}; two would play the same games. "
         "Stop it first, or give another database"
@@ -29,12 +39,12 @@ def served_alone(engine: sql.Engine) -> Iterator[None]:
             if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
                 raise refusal
             try:
-                yield
+                yield lambda: _holds_lock(connection)
             finally:  # the connection goes back to the pool and would keep it
-                with contextlib.suppress(DBAPIError):
+                with contextlib.suppress(SQLAlchemyError):
                     connection.execute(sql.text(f"SELECT pg_advisory_unlock({_SERVER})"))
     elif path is None:  # in memory
-        yield
+        yield lambda: True
     else:
         file = path.with_name(f"{path.name}.serving")
         schema.make_private(file)
@@ -43,7 +53,14 @@ def served_alone(engine: sql.Engine) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise refusal from None
-            yield
+            yield lambda: True  # the system keeps it as long as the file is open
+
+
+def _holds_lock(connection: sql.Connection) -> bool:
+    try:
+        return connection.scalar(_HOLDS_LOCK) == 1
+    except SQLAlchemyError:
+        return False
 
 
 def back_up(engine: sql.Engine, path: Path) -> None:

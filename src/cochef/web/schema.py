@@ -15,6 +15,7 @@ from cochef.errors import InputError
 VERSION = "4"
 _WRITERS = 0x636F6B65  # the lock that a writer of a PostgreSQL database holds
 _PATIENCE = 10_000  # milliseconds that a writer waits for others
+_SILENCE = 10_000  # milliseconds after which a network that does not answer counts as lost
 _SQLITE_SETTINGS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -158,7 +159,9 @@ def connect(url: str) -> sql.Engine:
     """An engine on a database that holds the tables of this version."""
     try:
         is_file = url.startswith("sqlite")
-        options = {} if is_file else {"options": f"-c lock_timeout={_PATIENCE}"}
+        options: dict[str, Any] = {}
+        if not is_file:
+            options = {"options": f"-c lock_timeout={_PATIENCE}", "tcp_user_timeout": _SILENCE}
         engine = sql.create_engine(url, pool_pre_ping=not is_file, connect_args=options)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise InputError(

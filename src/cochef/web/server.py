@@ -3,7 +3,8 @@
 import contextlib
 import re
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -56,6 +57,11 @@ _ENOUGH_FILES = 8_192
 _OWN_FILES = 64  # that the server opens besides connections: database, pages, log
 _COOKIE_DAYS = 30.0
 _HOUR = 3600.0
+_WATCH_SECONDS = 2.0  # between two looks whether another server may be on the database
+_NOT_ALONE = (
+    "the connection was lost by which other servers were kept off the database, so this one has "
+    "stopped; what was acknowledged is stored. Start it again when the database answers"
+)
 _NO_IDENTIFIER = "The address of this page is not complete: it lacks your Prolific identifier."
 _TOO_MANY_JOINS = (
     "Too many people have come from your network within an hour. Please try again later."
@@ -252,12 +258,20 @@ def serve_study(
         open_door=open_door,
         prolific=prolific,
     )
-    with store.served_alone():
-        run(app, host, port, proxies)
+    with store.served_alone() as is_alone:
+        run(app, host, port, proxies, is_alone)
+        if not is_alone():
+            raise InputError(_NOT_ALONE)
 
 
-def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
-    """Serve an application until Ctrl-C."""
+def run(
+    app: FastAPI,
+    host: str,
+    port: int,
+    proxies: Sequence[str] = (),
+    may_go_on: Callable[[], bool] | None = None,
+) -> None:
+    """Serve an application until Ctrl-C, or until it may not go on, which is asked regularly."""
     check_port(host, port)
     logs.install()
     server = uvicorn.Server(configuration(app, host, port, proxies))
@@ -266,8 +280,29 @@ def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None
         server.should_exit = True
 
     # Outside of our own program, uvicorn raises it again after it has stopped.
-    with interrupts.stopping_by(stop), contextlib.suppress(KeyboardInterrupt):
+    watching = contextlib.nullcontext() if may_go_on is None else _watching(may_go_on, stop)
+    with interrupts.stopping_by(stop), watching, contextlib.suppress(KeyboardInterrupt):
         server.run()
+
+
+@contextlib.contextmanager
+def _watching(may_go_on: Callable[[], bool], stop: Callable[[], None]) -> Iterator[None]:
+    """Ask regularly, beside the clock, whether the block may go on; if not, stop it."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_WATCH_SECONDS):
+            if not may_go_on():
+                stop()
+                return
+
+    thread = threading.Thread(target=watch, name="watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def configuration(

@@ -173,8 +173,11 @@ class StudyStore:
         """Where the database is."""
         return self._engine.url
 
-    def served_alone(self) -> AbstractContextManager[None]:
-        """Refuse a second server on this database while the first one runs."""
+    def served_alone(self) -> AbstractContextManager[databases.IsAlone]:
+        """Refuse a second server on this database while the first one runs.
+
+        Gives a function that asks whether the first one is still alone.
+        """
         return databases.served_alone(self._engine)
 
     def back_up(self, path: Path) -> None:
