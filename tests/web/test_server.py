@@ -24,6 +24,7 @@ from tests.web.small_study import at_the_games, begun, consenting, small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
 
 PASSWORD = "correct horse"
+QUESTIONS = ("age", "gender", "experience")
 STUDY = small_study(("coordination_ring",), ticks_per_second=100.0, participants_per_layout=200)
 
 
@@ -508,9 +509,52 @@ def test_an_error_does_not_repeat_what_was_sent(url):
     with httpx.Client(base_url=url, timeout=PATIENCE, headers={"Origin": url}) as client:
         wrong = client.post("/api/admin/login", json={"password": ["needle" * 100]})
         broken = client.post("/api/admin/login", content=b"{needle")
-        path = client.get("/api/admin/games/needle")
+        paths = (
+            "/api/admin/games/needle",
+            "/join/needle",
+            "/join/needle<b>",
+            "/join/" + "needle" * 100,
+            "/?PROLIFIC_PID=needle!",
+            "/?PROLIFIC_PID=" + "needle" * 100,
+            "/art/layouts/needle",
+            "/static/needle",
+            "/needle",
+        )
+        answers = [client.get(path) for path in paths]
     assert [wrong.status_code, broken.status_code] == [422, 422]
-    assert not [one.text for one in (wrong, broken, path) if "needle" in one.text]
+    assert all(400 <= one.status_code < 500 for one in answers)
+    assert not [one.text for one in (wrong, broken, *answers) if "needle" in one.text]
+
+
+def test_an_error_over_the_websocket_quotes_at_most_80_characters(url):
+    long = "needle" * 200
+    wrong = [
+        long,
+        [long],
+        {"type": long},
+        {"type": "down", "action": long},
+        {"type": "ready", "seconds": long},
+        {"type": "hello", "take_over": long},
+        {"type": "start", "partner": long},
+        {"type": "start", "layout": long, "partner": long},
+        {"type": "submit", "event": long},
+        {"type": "submit", "event": "consent", "agrees": long},
+        {"type": "submit", "event": "judged", "ranking": long},
+        {"type": "submit", "event": "judged", "ranking": [0], "comments": long},
+        {"type": "submit", "event": "answers", "values": long},
+        {"type": "submit", "event": "answers", "values": {long: long}},
+        {"type": "submit", "event": "answers", "values": dict.fromkeys(QUESTIONS, long)},
+        {"type": "submit", "event": "answers", "values": {key: [long] for key in QUESTIONS}},
+    ]
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("hello")
+        talker.hear("stage")
+        talker.say("submit", event="consent", agrees=True)
+        assert talker.hear("stage")["stage"] == "questions"
+        for message in (*wrong, None):
+            talker.socket.send(f"{{{long}" if message is None else json.dumps(message))
+            said = talker.hear("error")["message"]
+            assert 0 < said.count("needle") * len("needle") <= 80, said
 
 
 def test_large_frames_are_taken_only_where_people_write(url):
@@ -521,7 +565,7 @@ def test_large_frames_are_taken_only_where_people_write(url):
         talker.hear("stage")
         talker.say("submit", event="answers", values={"x": "y" * 20_000})
         assert "the questions are" in talker.hear("error")["message"]
-        talker.say("submit", event="answers", values=dict.fromkeys(("age", "gender", "experience")))
+        talker.say("submit", event="answers", values=dict.fromkeys(QUESTIONS))
         assert talker.hear("stage")["stage"] == "instructions"
         with pytest.raises(ConnectionClosed):
             talker.say("submit", event="answers", values={"x": "y" * 20_000})

@@ -72,6 +72,7 @@ _UNKNOWN = (
     "were."
 )
 _NO_LINK = "Please take part by the link that you were given."
+_UNKNOWN_LINK = "This link is not one that was given to anybody. Please check that it is complete."
 
 
 def play_app(
@@ -176,8 +177,8 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
             participant = await known_or_new(identity, create, address)
         except StudyFullError:
             return notice(study.title, study.texts.full)
-        except InputError as error:
-            return notice(study.title, str(error), 404)
+        except InputError:  # it would repeat what was sent
+            return notice(study.title, _UNKNOWN_LINK, 404)
         if participant is None:
             return notice(study.title, f"{_TOO_MANY_JOINS}\n\n{study.contact}", 429)
         response = RedirectResponse("/study", 303)
