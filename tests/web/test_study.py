@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -15,7 +17,8 @@ from cochef.agents import names, shipped, storage
 from cochef.errors import InputError
 from cochef.kitchen import layouts
 from cochef.web import stand_ins, study
-from tests.web.study_file import SCRIPT, STAND_IN, with_stand_ins
+from tests.web.serving import PATIENCE
+from tests.web.study_file import SCRIPT, STAND_IN, with_stand_ins, write_study
 
 PAPER = (resources.files("cochef.web") / "studies" / "paper.toml").read_text("utf-8")
 STANDING_IN = with_stand_ins(PAPER)
@@ -215,6 +218,68 @@ def test_a_label_that_names_a_method_needs_an_agent_of_that_method():
     assert study.check_agents(study.parse(honest, "mine")) == 20
     with pytest.raises(InputError, match="stand_in is 'yes'; it takes true or false"):
         study.parse(STANDING_IN.replace(STAND_IN, 'stand_in = "yes"'), "mine")
+
+
+@pytest.fixture
+def standing_in(tmp_path):
+    """The path of a study with stand-ins that says so, and of the same that does not."""
+    says = write_study(tmp_path / "says.toml")
+    silent = tmp_path / "silent.toml"
+    silent.write_text(Path(says).read_text("utf-8").replace(STAND_IN, ""), "utf-8")
+    return says, str(silent)
+
+
+@pytest.mark.parametrize("command", [("check",), ("check", "--json"), ("serve", "--port", 0)])
+def test_commands_refuse_a_label_of_a_method_that_did_not_make_the_agent(
+    cochef, standing_in, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    code, text = cochef("study", *command, standing_in[1])
+    assert code == 2
+    assert "'HSP' names the method hsp, which did not make 'human-proxy:" in text
+    assert not list(tmp_path.glob("study.db*"))
+
+
+def test_checking_a_study_lists_its_stand_ins(cochef, standing_in):
+    code, text = cochef("study", "check", standing_in[0])
+    assert code == 0
+    lines = [line for line in text.splitlines() if line.startswith("stand-in: ")]
+    assert len(lines) == 8
+    assert (
+        "stand-in: in coordination_ring, 'FCP' names the method fcp, which did not make 'random'"
+    ) in lines
+
+
+def test_checking_a_study_as_json_lists_its_layouts_and_stand_ins(cochef, standing_in):
+    code, text = cochef("study", "check", standing_in[0], "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert [one["layout"] for one in found["layouts"]] == [
+        "coordination_ring",
+        "asymmetric_advantages",
+    ]
+    assert found["layouts"][0]["TrajDiv"] == "stay"
+    assert len(found["stand_ins"]) == 8
+    assert {
+        "layout": "coordination_ring",
+        "label": "FCP",
+        "loaded": "random",
+        "method": "fcp",
+    } in found["stand_ins"]
+
+
+def test_serving_a_study_lists_its_stand_ins(standing_in, tmp_path):
+    """The database cannot be used, so that nothing is served."""
+    command = [sys.executable, "-c", "from cochef.cli.main import main; main()", "study", "serve"]
+    served = subprocess.run(
+        [*command, standing_in[0], "--port", "0", "--database", f"sqlite:///{tmp_path}"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (served.returncode, served.stdout.count("stand-in: in ")) == (2, 8)
+    assert "cannot be used" in served.stderr
 
 
 def test_labels_of_the_shipped_study_are_backed_by_agents_of_their_methods_where_these_ship():

@@ -5,7 +5,7 @@ import ipaddress
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ import tyro
 from rich.console import Console
 
 from cochef import interrupts
-from cochef.cli.output import JsonOption, print_line, print_rows
+from cochef.cli.output import JsonOption, print_json, print_line, print_rows
 from cochef.cli.play import MAX_CAPACITY
 from cochef.errors import InputError, missing_extra
 from cochef.files import claim_directory
@@ -88,7 +88,7 @@ class CheckStudy:
     def run(self) -> int:
         """Check, and say what the study comes to."""
         _installed()
-        from cochef.web import study
+        from cochef.web import stand_ins, study
 
         found = study.get(self.study)
         study.check_contact(found)
@@ -97,9 +97,11 @@ class CheckStudy:
         rows = []
         for layout, loaded in found.layouts.items():
             rows.append({"layout": layout, **loaded})
-        print_rows(rows, found.title, as_json=self.json, whole=("layout",))
         if self.json:
+            standing_in = [asdict(one) for one in stand_ins.find(found.layouts)]
+            print_json({"layouts": rows, "stand_ins": standing_in})
             return 0
+        print_rows(rows, found.title, whole=("layout",))
         participants = len(found.layouts) * numbers.participants_per_layout
         seconds = found.games_each * numbers.game_ticks / numbers.ticks_per_second
         print_line(
