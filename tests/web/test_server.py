@@ -170,12 +170,12 @@ def test_a_second_tab_says_so_and_may_take_over(url):
         first.say("hello")
         first.hear("stage")
         second.say("hello")
-        second.hear("elsewhere")
+        assert second.hear("elsewhere")["contact"] == STUDY.contact
         second.say("submit", event="consent", agrees=True)
         assert "hello" in second.hear("error")["message"]
         second.say("hello", take_over=True)
         second.hear("stage")
-        first.hear("elsewhere")
+        assert first.hear("elsewhere")["contact"] == STUDY.contact
         first.say("submit", event="consent", agrees=False)
         first.hear("error")
         second.say("hello")
@@ -285,7 +285,8 @@ def test_newcomers_beyond_capacity_are_asked_to_come_later(url):
             everybody[-1].hear("stage")
         with talking(url, cookie_of(url)) as late:
             late.say("hello")
-            assert late.hear("full")["text"] == STUDY.texts.full
+            said = late.hear("full")
+            assert (said["text"], said["contact"]) == (STUDY.texts.full, STUDY.contact)
     finally:
         for talker in everybody:
             talker.close()
@@ -303,6 +304,20 @@ def test_links_and_prolific_identifiers_lead_to_the_study(url, store):
         assert answer.status_code == 404 and "<script>" not in answer.text.replace(
             '<script type="module"', ""
         )
+        assert STUDY.contact in answer.text
+
+
+def test_whoever_lost_their_place_or_has_too_many_tabs_is_told_whom_to_ask(url, store):
+    late = at_the_games(store, "late", now=time.time() - 100 * 24 * 3600)
+    rival = at_the_games(store, "rival", now=time.time())
+    assert (rival.layout, rival.place) == (late.layout, late.place)
+    cookie = tickets.ticket(store.secret, late.number)
+    with talking(url, cookie) as first, talking(url, cookie) as second:
+        first.say("hello")
+        said = first.hear("full")
+        assert "given to somebody else" in said["text"] and said["contact"] == STUDY.contact
+        with talking(url, cookie), talking(url, cookie), talking(url, cookie):
+            assert second.hear("full")["contact"] == STUDY.contact
 
 
 def test_a_prolific_identifier_lets_newcomers_in_only_where_it_was_asked_for(tmp_path):
@@ -345,6 +360,7 @@ def test_a_full_study_says_so_politely(tmp_path):
         with serving(study_app(tiny, store, prolific=True)) as url:
             answer = get(url + "/?PROLIFIC_PID=second")
             assert answer.status_code == 200 and tiny.texts.full.split("\n")[0] in answer.text
+            assert tiny.contact in answer.text
             assert get(url + "/").status_code == 404
             assert [get(url + path).status_code for path in ("/admin", "/api/admin/progress")] == [
                 404,
@@ -411,12 +427,12 @@ def test_a_participant_who_is_withdrawn_while_playing_is_sent_away_and_forgotten
         talker.say("ready", seconds=0)
         talker.hear("tick")
         assert client.post(f"/api/admin/participants/{number}/withdraw").status_code == 204
-        talker.hear("withdrawn")
+        assert talker.hear("withdrawn")["contact"] == STUDY.contact
         assert client.post(f"/api/admin/participants/{number}/withdraw").status_code == 404
     assert number not in [one.number for one in store.participants()]
     with talking(url, cookie) as talker:
         talker.say("hello")
-        talker.hear("withdrawn")
+        assert talker.hear("withdrawn")["contact"] == STUDY.contact
 
 
 def test_a_participant_who_was_withdrawn_by_the_command_line_is_told_so(url, store):

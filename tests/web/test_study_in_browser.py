@@ -34,6 +34,7 @@ STUDY = small_study(
     participants_per_layout=20,
     game_ticks=100,
 )
+ASK = f"p.who:has-text('Questions: {STUDY.contact}')"
 HIDE = """
 Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
 document.dispatchEvent(new Event('visibilitychange'));
@@ -378,6 +379,27 @@ def test_a_second_tab_says_so_and_the_first_one_too_after_a_change(url, store, b
         second.click("text=I agree")
         second.wait_for_selector("fieldset")
         page.wait_for_selector("h1:has-text('Open in another tab')")
+        page.wait_for_selector(ASK)
+
+
+def test_who_has_no_place_or_has_withdrawn_is_told_whom_to_ask(url, store, browser):  # noqa: F811
+    with listened(browser) as (page, _):
+        participant = page_of(store, page, url, (), "withdrawn")
+        page.wait_for_selector("text=I agree")
+        store.withdraw(participant.number)
+        press(page, "I agree and take part")
+        page.wait_for_selector("h1:has-text('Withdrawn')")
+        page.wait_for_selector(ASK)
+    with listened(browser) as (page, _):
+        page_of(store, page, url, (), "one-tab-too-many")
+        page.wait_for_selector("text=I agree")
+        for _ in range(2):
+            another = page.context.new_page()
+            another.goto(f"{url}/study")
+            another.wait_for_selector("h1:has-text('Open in another tab')")
+        page.context.new_page().goto(f"{url}/study")
+        page.context.pages[1].wait_for_selector("h1:has-text('Open too many times')")
+        page.context.pages[1].wait_for_selector(ASK)
 
 
 def test_who_declines_is_thanked_and_asked_nothing_more(url, store, browser):  # noqa: F811

@@ -131,17 +131,18 @@ async def converse(
     socket: WebSocket,
     allowances: Sequence[Allowance],
     visit: Callable[[Connection], Coroutine[Any, Any, None]] | None,
+    contact: str = "",
 ) -> None:
     """Talk with a page over its websocket until it goes.
 
     Pages of other sites, and browsers that nobody knows (no `visit`), are refused, and so is one
-    page too many. A page that does not say hello has to go.
+    page too many. A page that does not say hello has to go. Who is turned away may ask the contact.
     """
     if visit is None or not from_own_page(socket.headers):
         await socket.close()
         return
     await socket.accept()
-    connection = Connection(socket, allowances)
+    connection = Connection(socket, allowances, contact)
     pump = asyncio.create_task(connection.pump())
     event_loop = asyncio.get_running_loop()
     timer = event_loop.call_later(HELLO_SECONDS, connection.close_unless_greeted)

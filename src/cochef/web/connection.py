@@ -29,7 +29,6 @@ _DEMANDING_SHARE = 6  # of a page's messages one in so many may be of these
 _DEMANDING_BURST = 20.0
 _REFUSED = "too many messages, or one that is too long or no text"
 _TOO_MANY_PAGES = {
-    "type": "full",
     "heading": "Open too many times",
     "text": "This page is open in too many tabs or windows. Please close this one.",
 }
@@ -70,9 +69,15 @@ class Allowance:
 class Connection:
     """One open websocket. Sending never waits; a page that does not listen is cut off."""
 
-    def __init__(self, socket: WebSocket, allowances: Sequence[Allowance]) -> None:
-        """Use an accepted socket, whose page shares these allowances with others."""
+    def __init__(
+        self, socket: WebSocket, allowances: Sequence[Allowance], contact: str = ""
+    ) -> None:
+        """Use an accepted socket, whose page shares these allowances with others.
+
+        The contact is whom people may ask; in free play there is nobody.
+        """
         self._socket = socket
+        self._contact = contact
         self._allowances = allowances
         self._greeted = False
         self.in_use = False  # whether it is the page by which a person takes part
@@ -92,6 +97,10 @@ class Connection:
             else:
                 self._outgoing.put_nowait(text)
 
+    def refuse(self, kind: str, **rest: str) -> None:
+        """Tell the page that its person cannot go on here, and whom they may ask."""
+        self.send({"type": kind, **rest, "contact": self._contact})
+
     def close(self, code: int = NORMAL) -> None:
         """Close the websocket once everything queued has been sent."""
         if self._open:
@@ -104,7 +113,7 @@ class Connection:
 
     def turn_away(self) -> None:
         """Tell the page that there are too many like it."""
-        self.send(_TOO_MANY_PAGES)
+        self.refuse("full", **_TOO_MANY_PAGES)
         self.close(TRY_AGAIN_LATER)
 
     def close_unless_greeted(self) -> None:

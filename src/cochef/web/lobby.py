@@ -70,7 +70,7 @@ class Lobby:
                 except InputError as error:
                     page.send({"type": "error", "message": str(error)})
                 except FullError:
-                    page.send({"type": "full", "text": FULL})
+                    page.refuse("full", text=FULL)
                     page.close(TRY_AGAIN_LATER)
         finally:
             if visitor is not None and visitor.leave(page) and visitor.live is None:

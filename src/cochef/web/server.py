@@ -168,19 +168,22 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
                 raise
         return await service.join(identity, create=True) if joins.take(address) else None
 
+    def refusal(text: str, status: int) -> Response:
+        return notice(study.title, f"{text}\n\nQuestions: {study.contact}", status)
+
     async def enter(request: Request, kind: str, identifier: str, create: bool) -> Response:
         if kind == "prolific" and not form.fullmatch(identifier):
-            return notice(study.title, f"{_NO_IDENTIFIER}\n\n{study.contact}", 404)
+            return refusal(_NO_IDENTIFIER, 404)
         try:
             identity = ParticipantIdentity(kind, identifier)
             address = network_of(client_of(request.scope))
             participant = await known_or_new(identity, create, address)
         except StudyFullError:
-            return notice(study.title, study.texts.full)
+            return refusal(study.texts.full, 200)
         except InputError:  # it would repeat what was sent
-            return notice(study.title, _UNKNOWN_LINK, 404)
+            return refusal(_UNKNOWN_LINK, 404)
         if participant is None:
-            return notice(study.title, f"{_TOO_MANY_JOINS}\n\n{study.contact}", 429)
+            return refusal(_TOO_MANY_JOINS, 429)
         response = RedirectResponse("/study", 303)
         ticket = tickets.ticket(store.secret, participant.number)
         set_cookie(response, request, COOKIE, ticket, days=_COOKIE_DAYS)
@@ -197,7 +200,7 @@ def _add_entrance(app: FastAPI, service: StudyService, *, open_door: bool, proli
             return RedirectResponse("/study", 303)
         if open_door:
             return await enter(request, "open", tickets.token(), create=True)
-        return notice(study.title, f"{_NO_LINK}\n\n{study.contact}", 404)
+        return refusal(_NO_LINK, 404)
 
     @app.get("/join/{link}", responses={303: {}, 404: {}})
     async def join(request: Request, link: Annotated[str, Path(max_length=200)]) -> Response:
@@ -223,7 +226,7 @@ def _add_participation(app: FastAPI, service: StudyService) -> None:
         visit = None
         if number is not None and visits.take(number):
             visit = partial(service.visit, number)
-        await converse(websocket, [allowances[number]], visit)
+        await converse(websocket, [allowances[number]], visit, study.contact)
 
 
 def serve_play(

@@ -162,12 +162,12 @@ class StudyService:
                 except StudyFullError as error:
                     self._turn_away(page, error)
                 except NoParticipantError:
-                    page.send({"type": "withdrawn"})
+                    page.refuse("withdrawn")
                     page.close()
                 except InputError as error:
                     page.send({"type": "error", "message": str(error)})
                 except FullError:
-                    page.send({"type": "full", "text": self.store.study.texts.full})
+                    page.refuse("full", text=self.store.study.texts.full)
                     page.close(TRY_AGAIN_LATER)
                 except DBAPIError as error:
                     _LOG.error("participant %d: the database does not answer: %s", number, error)
@@ -178,11 +178,8 @@ class StudyService:
 
     def _turn_away(self, page: Connection, error: StudyFullError) -> None:
         """Tell a page that there is no place for its person, or not any more."""
-        study = self.store.study
-        text = study.texts.full
-        if isinstance(error, PlaceGivenError):
-            text = f"{_PLACE_GIVEN}\n\n{study.contact}"
-        page.send({"type": "full", "text": text})
+        given = isinstance(error, PlaceGivenError)
+        page.refuse("full", text=_PLACE_GIVEN if given else self.store.study.texts.full)
         page.close()
 
     async def _greet(
@@ -465,8 +462,8 @@ class StudyService:
         visitor = self._present.get(number)
         if visitor is not None:
             visitor.drop_game()
-            visitor.send({"type": "withdrawn"})
             if visitor.page is not None:
+                visitor.page.refuse("withdrawn")
                 visitor.page.close()
 
     async def close(self) -> None:

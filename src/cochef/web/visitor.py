@@ -31,9 +31,9 @@ class Visitor:
         """Make this the person's page, unless another tab has them and is not to be taken over."""
         if self.page is not None and self.page is not page:
             if not take_over:
-                page.send({"type": "elsewhere"})
+                page.refuse("elsewhere")
                 return False
-            self.page.send({"type": "elsewhere"})
+            self.page.refuse("elsewhere")
             self.page.in_use = False
         self.page = page
         page.in_use = True

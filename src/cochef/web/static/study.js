@@ -27,6 +27,9 @@ function card(heading, ...children) {
   show(element("section", { class: "card" }, element("p", { class: "small" }, stage.title), element("h1", {}, heading), ...children, who));
 }
 
+/** Whom to ask, for those who are at no stage here. */
+const whomToAsk = (contact) => element("p", { class: "small who" }, `Questions: ${contact}`);
+
 /** What came out of the game that has just ended. */
 function scored() {
   if (result === null) return null;
@@ -162,26 +165,26 @@ async function handle(message) {
     result = { ...message, phase };
   } else if (message.type === "wait") banner("Preparing the kitchen …");
   else if (message.type === "error") banner(message.message);
-  else if (message.type === "full") say(message.heading ?? "Please come back later", message.text);
+  else if (message.type === "full") say(message.heading ?? "Please come back later", message.text, message.contact);
   else if (message.type === "withdrawn") {
     forgetDrafts();
-    say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.");
+    say("Withdrawn", "You have withdrawn from the study; all your data have been deleted.", message.contact);
   }
-  else if (message.type === "elsewhere") elsewhere();
+  else if (message.type === "elsewhere") elsewhere(message.contact);
   else if (view) view.hear(message);
 }
 
-function say(heading, text) {
+function say(heading, text, contact) {
   close();
   socket.stop();
-  show(element("section", { class: "card" }, element("h1", {}, heading), paragraphs(text)));
+  show(element("section", { class: "card" }, element("h1", {}, heading), paragraphs(text), whomToAsk(contact)));
 }
 
-function elsewhere() {
+function elsewhere(contact) {
   close();
   stage = null;
   const here = button("Continue here", () => socket.send({ type: "hello", take_over: true }), { class: "main" });
-  show(element("section", { class: "card" }, element("h1", {}, "Open in another tab"), element("p", {}, "You are taking part in another tab or window of this browser. Please go on there, or:"), here));
+  show(element("section", { class: "card" }, element("h1", {}, "Open in another tab"), element("p", {}, "You are taking part in another tab or window of this browser. Please go on there, or:"), here, whomToAsk(contact)));
 }
 
 await loadSprites();
