@@ -125,6 +125,21 @@ async def large_frames(reader, writer, port, cookie):
         await asyncio.sleep(1 / 88)
 
 
+async def large_comments(reader, writer, port, cookie):
+    """The same where comments are written: there the server reads them."""
+    await _websocket(reader, writer, port, cookie)
+    texts = json.dumps([["x" * 65_000] * 2])
+    text = b'{"type":"submit","event":"judged","ranking":[],"comments":%s}' % texts.encode()
+    reading = asyncio.create_task(_swallow(reader))
+    try:
+        while not reading.done():
+            writer.write(_frame(0x1, text))
+            await writer.drain()
+            await asyncio.sleep(1 / 88)
+    finally:
+        reading.cancel()
+
+
 async def pings(reader, writer, port, cookie):
     """Pings without a pause."""
     await _websocket(reader, writer, port, cookie)
@@ -222,6 +237,7 @@ ATTACKS = {
         tiny_chunks,
         requests,
         large_frames,
+        large_comments,
         pings,
         empty_fragments,
         hellos,

@@ -12,13 +12,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cochef.web import admin as web_admin
-from cochef.web import replays, tickets
+from cochef.web import replays, tickets, wire
 from cochef.web.middleware import MAX_BODY
 from cochef.web.records import GameEnd, InterruptionReason, ParticipantIdentity, Phase
 from cochef.web.server import study_app
 from cochef.web.store import StudyStore
 from cochef.web.throttle import Throttle
-from cochef.web.wire import MAX_FRAME
+from cochef.web.wire import ANSWERS_FRAME, MAX_FRAME, SMALL_FRAME
 from tests.web.serving import PATIENCE, get, serving
 from tests.web.small_study import at_the_games, begun, consenting, small_study
 from tests.web.talking import Talker, cookie_of, talking, to_the_tutorial, to_the_warmup
@@ -587,6 +587,30 @@ def test_large_frames_are_taken_only_where_people_write(url):
             talker.say("submit", event="answers", values={"x": "y" * 20_000})
             while True:
                 talker.hear("nothing", seconds=PATIENCE)
+
+
+def padded(size):
+    """A message with wrong answers, of so many characters."""
+    message = {"type": "submit", "event": "answers", "values": {"x": ""}}
+    message["values"]["x"] = "y" * (size - len(json.dumps(message)))
+    return json.dumps(message)
+
+
+def test_frames_of_more_than_2_ki_characters_are_parsed_outside_the_clocks_thread(url, monkeypatch):
+    threads = []
+    with talking(url, cookie_of(url)) as talker:
+        talker.say("hello")
+        talker.hear("stage")
+        talker.say("submit", event="consent", agrees=True)
+        talker.hear("stage")
+        monkeypatch.setattr(wire, "read", noting_threads(wire.read, threads))
+        for size in (100, SMALL_FRAME, SMALL_FRAME + 1, ANSWERS_FRAME):
+            talker.socket.send(padded(size))
+            assert "the questions are" in talker.hear("error")["message"]
+    clocks, last_small, *large = threads
+    assert clocks == last_small
+    assert len(large) == 2 and clocks not in large
+    assert all(name.startswith("asyncio") for name in large)
 
 
 @pytest.mark.usefixtures("minute")
