@@ -7,6 +7,7 @@ in time, and is cut off when its frames are too many, whether they hold messages
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from cochef.web.throttle import Throttle, TokenBucket, network_of
+from cochef.web.throttle import Clock, Throttle, TokenBucket, network_of
 
 POLICY_VIOLATION = 1008
 
@@ -49,12 +50,14 @@ class DoorLimits:
 class Door:
     """Counts open connections by address. Trusted proxies limit their own clients."""
 
-    def __init__(self, limits: DoorLimits, proxies: Collection[str] = ()) -> None:
+    def __init__(
+        self, limits: DoorLimits, proxies: Collection[str] = (), clock: Clock = time.monotonic
+    ) -> None:
         """Nobody is connected."""
         self.limits = limits
         self._proxies = {network_of(proxy) for proxy in proxies}
         self._open: Counter[str] = Counter()
-        self._new = Throttle(limits.new_connections, limits.new_connections_burst)
+        self._new = Throttle(limits.new_connections, limits.new_connections_burst, clock)
 
     @property
     def open(self) -> int:
