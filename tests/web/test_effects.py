@@ -95,6 +95,49 @@ def test_the_report_says_what_was_left_out_and_what_order_and_letters_did(store,
     assert not text.startswith("# Simulated")
 
 
+def interruption(reason, seconds, paused=True, undrawn=0):
+    began = None if seconds is None else 1.0
+    return Interruption(3, reason, paused, undrawn, began, seconds, is_over=True)
+
+
+WAIT = interruption(InterruptionReason.STORE, 50.0)
+KILLED = interruption(InterruptionReason.GONE, None)
+HIDDEN = interruption(InterruptionReason.HIDDEN, 2.0)
+PLAYED_ON = interruption(InterruptionReason.STALL, 9.0, paused=False, undrawn=4)
+
+
+@pytest.mark.parametrize(
+    ("interruptions", "pauses", "seconds", "unknown"),
+    [
+        ((), 0, 0.0, 0),
+        ((HIDDEN, HIDDEN), 2, 4.0, 0),
+        ((WAIT,), 0, 50.0, 0),  # nobody's pause, but as long as any other
+        ((KILLED,), 1, 0.0, 1),  # a pause; nobody knows how long
+        ((PLAYED_ON,), 0, 0.0, 0),  # not paused at all
+        ((WAIT, KILLED, HIDDEN, PLAYED_ON), 2, 52.0, 1),
+    ],
+)
+def test_what_counts_as_a_pause_and_for_how_long(tmp_path, interruptions, pauses, seconds, unknown):
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())) as opened:
+        game = begun(opened, at_the_games(opened))
+        opened.append([Steps(game, 0, ((1, 1),) * 40, (), interruptions)])
+        seen = exclusions.quality(opened.game(game))
+    assert (seen.pauses, seen.paused_seconds, seen.unknown_pauses) == (pauses, seconds, unknown)
+    assert seen.undrawn_ticks == sum(one.undrawn for one in interruptions)
+
+
+def test_the_rules_count_waits_for_the_database_by_their_length_alone(tmp_path):
+    rules = Exclusions(pauses_most=0, paused_seconds_most=60.0)
+    with closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", small_study())) as opened:
+        participant = at_the_games(opened)
+        broken = []
+        for waits in ((WAIT,), (WAIT, WAIT), (KILLED,)):
+            game = begun(opened, participant)
+            opened.append([Steps(game, 0, ((1, 1),) * 40, (), waits)])
+            broken.append(exclusions.broken_rule(rules, exclusions.quality(opened.game(game))))
+    assert broken == ["", "paused_seconds_most", "pauses_most"]
+
+
 @pytest.mark.parametrize(
     ("rules", "broken"),
     [
@@ -110,5 +153,5 @@ def test_the_report_says_what_was_left_out_and_what_order_and_letters_did(store,
     ],
 )
 def test_a_game_is_left_out_by_the_first_rule_that_it_breaks(rules, broken):
-    seen = exclusions.GameQuality(1, 5.0, 7, float("nan"), 0.5)
+    seen = exclusions.GameQuality(1, 5.0, 0, 7, float("nan"), 0.5)
     assert exclusions.broken_rule(rules, seen) == broken

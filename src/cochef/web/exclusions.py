@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from cochef.kitchen.constants import Action
-from cochef.web.records import UNKNOWN, StoredGame
+from cochef.web.records import UNKNOWN, InterruptionReason, StoredGame
 from cochef.web.study import Exclusions
 
 # What each rule leaves out, in words.
 MEANINGS = {
-    "pauses_most": "games paused more than {} times",
-    "paused_seconds_most": "games paused for more than {} seconds",
+    "pauses_most": "games paused more than {} times, waits for the database not counted",
+    "paused_seconds_most": "games paused for more than {} seconds in all, as far as is known",
     "undrawn_ticks_most": "games with more than {} ticks that the page did not show",
     "median_lag_most": "games whose ticks were drawn later than {} ms, half of the time",
     "idle_share_most": "games in which the person did nothing in more than {} of the ticks",
@@ -27,24 +27,31 @@ MEANINGS = {
 class GameQuality:
     """What the rules look at in a game."""
 
-    pauses: int
-    paused_seconds: float  # of pauses whose length is known
+    pauses: int  # those of the person and their page; waits for the database are none
+    paused_seconds: float  # of all pauses whose length is known, waits for the database included
+    unknown_pauses: int  # whose length is not known, as the server was stopped
     undrawn_ticks: int
     median_lag: float  # milliseconds; not a number where the page reported none
     idle_share: float
 
 
 def quality(game: StoredGame) -> GameQuality:
-    """How well a participant could play a game, and whether they did."""
+    """How well a participant could play a game, and whether they did.
+
+    Nobody is blamed for a wait for the database, but it takes people out of their game for as long
+    as any other pause.
+    """
     pauses = [one for one in game.interruptions if one.paused]
+    own = [one for one in pauses if one.reason is not InterruptionReason.STORE]
     lags = [lag for lag in game.lags if lag != UNKNOWN]
-    own = game.actions[:, game.start.seat]
+    actions = game.actions[:, game.start.seat]
     return GameQuality(
-        pauses=len(pauses),
+        pauses=len(own),
         paused_seconds=round(math.fsum(one.seconds or 0.0 for one in pauses), 3),
+        unknown_pauses=sum(one.seconds is None for one in pauses),
         undrawn_ticks=sum(one.undrawn for one in game.interruptions),
         median_lag=float(np.median(lags)) if lags else float("nan"),
-        idle_share=float((own == Action.STAY).mean()) if len(own) else 1.0,
+        idle_share=float((actions == Action.STAY).mean()) if len(actions) else 1.0,
     )
 
 

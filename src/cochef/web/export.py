@@ -102,8 +102,15 @@ _COLUMNS: dict[str, dict[str, DataColumn]] = {
             "text", "complete, stopped (before its last tick), or empty while it runs"
         ),
         "score": DataColumn("real", "the task reward; empty where it was given up without one"),
-        "pauses": DataColumn("number", "how often it was paused"),
-        "paused_seconds": DataColumn("real", "how long, as far as that is known"),
+        "pauses": DataColumn(
+            "number", "how often it was paused, waits for the database not counted"
+        ),
+        "paused_seconds": DataColumn(
+            "real", "how long all pauses of known length took, waits for the database included"
+        ),
+        "unknown_pauses": DataColumn(
+            "number", "pauses of unknown length: the server was stopped, or the pause still lasts"
+        ),
         "undrawn_ticks": DataColumn("number", "ticks played while the page did not show them"),
         "median_lag": DataColumn("real", "median of ticks.lag where it is known"),
         "idle_share": DataColumn("real", "share of ticks in which the participant did nothing"),
