@@ -47,6 +47,8 @@ class BehaviourMeasure:
 
 
 _SCORE = BehaviourMeasure("score", "score")
+_WRONG = BehaviourMeasure("wrong placements of the agent", "agent_wrong_placements")
+_LIKES_TOMATOES = ("distant_tomato", "script:tomato_placement")  # where, and with whom
 _MEASURES = {
     "counter_circuit": (
         BehaviourMeasure("onions passed by the agent", "agent_onions_passed_over_counter"),
@@ -55,7 +57,7 @@ _MEASURES = {
     "distant_tomato": (
         _SCORE,
         BehaviourMeasure("onion-preferred score", "score", _partner_prefers_onions),
-        BehaviourMeasure("wrong placements of the agent", "agent_wrong_placements"),
+        _WRONG,
         BehaviourMeasure("correct placements of the agent", "agent_correct_placements"),
     ),
     "many_orders": (
@@ -254,6 +256,17 @@ def show_behaviour(stored: Stored) -> Page:
                 rows.append((partner, measure.title, *cells))
         header = ("partner", "measure", *methods.names())
         page.table(f"behaviour-{layout}", ResultTable(layout, header, tuple(rows)))
+    wrong = {
+        method: score.mean
+        for method in methods.names()
+        if (score := stored.scores.score(method, *_LIKES_TOMATOES, column=_WRONG.column))
+    }
+    if wrong:
+        layout, partner = _LIKES_TOMATOES
+        page.finding = (
+            f"{_WRONG.title.capitalize()} with {partner} in {layout}, of an episode: "
+            + ", ".join(f"{method} {mean:.1f}" for method, mean in wrong.items())
+        )
     return page
 
 
@@ -282,6 +295,7 @@ def show_cross_play(stored: Stored) -> Page:
         "itself, means over both seats and populations: row with column."
     )
     names = methods.names()
+    with_others: dict[str, list[float]] = {}
     for layout in stored.layouts:
         results = stored.results.select("crossplay", ALL_METHODS, layout)
         seats: dict[tuple[str, str], dict[int, list[float]]] = {}
@@ -296,9 +310,15 @@ def show_cross_play(stored: Stored) -> Page:
                 by_seed = seats.get((one, two), {})
                 means = {seed: sum(both) / len(both) for seed, both in by_seed.items()}
                 cells.append(cell(stored.scores.of(results, means, agents=1)))
+                if means and one != two:
+                    with_others.setdefault(one, []).append(float(np.mean(list(means.values()))))
             rows.append((one, *cells))
         table = ResultTable(layout, ("agent", *names), tuple(rows))
         page.table(f"cross-play-{layout}", table)
+    if with_others:
+        page.finding = "Mean score with agents of the other methods: " + ", ".join(
+            f"{method} {np.mean(scores):.1f}" for method, scores in with_others.items()
+        )
     return page
 
 

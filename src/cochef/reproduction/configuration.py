@@ -1,6 +1,6 @@
 """The configuration as tables, beside the paper's: training settings, hidden and shaped rewards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ def show_hyperparameters(stored: Stored) -> Page:
     )
     _add_network(page)
     published = paper.numbers()["training"]
+    found = []
     for stage, title in (("first_stage", "First stage"), ("second_stage", "Second stage")):
         wanted = {**published["both"], **published[stage]}
         columns = [_settings(name, stage) for name in (stored.preset, "paper")]
@@ -56,6 +57,13 @@ def show_hyperparameters(stored: Stored) -> Page:
             rows.append((name, *map(_text, values)))
         header = ("setting", stored.preset, "preset paper", "published")
         page.table(stage, ResultTable(title, header, tuple(rows)))
+        told = [row for row in rows if row[3] != "-"]
+        laptop, papers = (sum(row[place] == row[3] for row in told) for place in (1, 2))
+        found.append(
+            f"{title}: the preset {stored.preset} has {laptop} of {len(told)} published settings, "
+            f"the preset paper {papers}"
+        )
+    page.finding = "; ".join(found)
     rows = []
     for method in methods.every():
         algorithm = method.population.algorithm
@@ -135,9 +143,11 @@ def show_hidden_rewards(stored: Stored) -> Page:
     page = Page()
     page.say("The sets that the weights of hidden rewards are drawn from, beside the paper's.")
     published = paper.numbers()["hidden"]
+    others: list[str] = []
     for layout in LAYOUTS:
         ours = reward_config.shipped(layouts.get(layout)).hidden
-        _add(page, f"hidden-{layout}", layout, ours, published[_SET_OF[layout]])
+        others += _add(page, f"hidden-{layout}", layout, ours, published[_SET_OF[layout]])
+    page.finding = _agreement(others, "sets of weights")
     return page
 
 
@@ -149,6 +159,7 @@ def show_shaping(stored: Stored) -> Page:
         "the dispenser; here only useful ones are paid, as in the authors' code."
     )
     published = paper.numbers()["shaping"]
+    others: list[str] = []
     for layout in LAYOUTS:
         rewards = reward_config.shipped(layouts.get(layout))
         first = "onions" if layout in ONION_LAYOUTS else "tomatoes"
@@ -158,19 +169,29 @@ def show_shaping(stored: Stored) -> Page:
         ):
             title = f"{layout}, {stage.replace('_', ' ')}"
             ours = reward_config.by_label(weights)
-            _add(page, f"shaping-{layout}-{stage}", title, ours, published[stage][name])
+            wanted = published[stage][name]
+            others += _add(page, f"shaping-{layout}-{stage}", title, ours, wanted)
+    page.finding = _agreement(others, "shaped rewards")
     return page
 
 
 def _add(
     page: Page, name: str, title: str, ours: Mapping[str, Any], published: Mapping[str, Any]
-) -> None:
+) -> list[str]:
+    """Add a table of two columns; the events in which they differ."""
     rows = []
     for event in dict.fromkeys([*ours, *published]):
         own = _text(_plain(ours.get(event)))
         theirs = _text(_plain(published.get(event)))
         rows.append((event, own, theirs, "" if own == theirs else "differs"))
     page.table(name, ResultTable(title, ("event", "ours", "paper", ""), tuple(rows)))
+    return [event for event, own, theirs, _ in rows if own != theirs]
+
+
+def _agreement(others: Sequence[str], what: str) -> str:
+    """Whether all are the paper's, or which events are not."""
+    but = f", but for {', '.join(dict.fromkeys(others))}" if others else ""
+    return f"All {what} are the paper's{but}"
 
 
 def _plain(value: object) -> object:

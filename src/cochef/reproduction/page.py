@@ -31,6 +31,8 @@ class Page:
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+    finding: str = ""
+    """What came out, in a sentence without its full stop, where scores and claims do not say it."""
     is_simulated: bool = False
     """Whether nobody took part: then all that is added after it is set says so."""
 

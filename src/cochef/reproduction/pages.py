@@ -9,11 +9,11 @@ from pathlib import Path
 from cochef import methods
 from cochef.errors import InputError
 from cochef.evaluation import tables
-from cochef.evaluation.report import MARKDOWN
+from cochef.evaluation.report import MARKDOWN, Lead
 from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import JobStore
 from cochef.files import read_limited, write_whole
-from cochef.reproduction import comparison, conclusions, origin, plan, stored
+from cochef.reproduction import comparison, conclusions, findings, origin, plan, stored
 from cochef.reproduction.claims import Claim
 from cochef.reproduction.declared import Experiment, Stored, no_goals
 from cochef.reproduction.origin import SEVERAL_COMMITS
@@ -83,6 +83,7 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
         one.page.add_claim_table()
         if one.experiment.goals is not no_goals:
             one.page.blocks.insert(0, _note(found, one.page))
+        one.page.blocks.insert(0, Lead(findings.main_finding(one.page)))
         one.page.write(f"{one.experiment.title} ({where})", directory / name)
         paths.append(directory / name / MARKDOWN)
     write_whole(directory / INDEX, _index(found, shown).encode())

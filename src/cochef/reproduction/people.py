@@ -209,7 +209,20 @@ def show_likeness(stored: Stored) -> Page:
         caption = f"People and their models{stored.marks(shown)}"
         page.figure("likeness", plots.human_likeness(found), caption)
         page.table("likeness", human_likeness.table(marked))
+        shares = {
+            model: np.concatenate([_own_cooking(one.models) for one in found if one.model == model])
+            for model in dict.fromkeys(one.model for one in found)
+        }
+        shares["people"] = np.concatenate([_own_cooking(one.people) for one in found])
+        page.finding = "Spread of the share of cooking that the first player did: " + ", ".join(
+            f"{who} {own.std():.2f}" for who, own in shares.items()
+        )
     return page
+
+
+def _own_cooking(shares: Shares) -> np.ndarray:
+    """The first player's share of the cooking in every game."""
+    return shares.cooking[:, 0]
 
 
 def _shares(table: Mapping[str, Any]) -> Shares:

@@ -67,6 +67,7 @@ def show(stored: Stored) -> Page:
         "near to theirs as other people's usually are. The distance of two mixes is the total "
         "variation, from 0 to 1."
     )
+    shares: dict[str, list[float]] = {}
     for layout in stored.among(ONION_LAYOUTS):
         found = []
         for condition in WITH_POOL:
@@ -76,10 +77,16 @@ def show(stored: Stored) -> Page:
                 name = f"{condition.name}, population {result.seed}{stored.marks([result])}"
                 numbers = (nearest, float(content["within"]), int(content["of_use"]))
                 found.append(PoolCoverage(name, int(content["policies"]), *numbers))
+                shares.setdefault(condition.name, []).append(found[-1].covered)
         if found:
             page.table(f"coverage-{layout}", coverage.table(found, layout))
         else:
             page.say_not_run(layout)
+    means = {name: float(np.mean(share)) for name, share in shares.items()}
+    if means:
+        most = max(means, key=means.__getitem__)
+        others = ", ".join(f"{name}'s {means[name]:.0%}" for name in means if name != most)
+        page.finding = f"{most}'s pools cover {means[most]:.0%} of people on average, {others}"
     return page
 
 

@@ -36,6 +36,7 @@ def show_layouts(stored: Stored) -> Page:
     """Figures 1 and 7."""
     page = Page()
     page.figure("layouts", figures.layout_pictures(LAYOUTS), "The paper's five layouts")
+    page.finding = "All five layouts of the paper are there, drawn as they are played"
     for name in LAYOUTS:
         layout = layouts.get(name)
         orders = [
@@ -53,6 +54,12 @@ def show_films(stored: Stored) -> Page:
         "The paper's motivating example in distant_tomato: an agent with a copy of itself, and "
         f"with a partner who likes tomatoes ({LIKES_TOMATOES}, a script; the paper shows a person)."
     )
+    scores = [
+        f"{condition.method} scores {score.mean:.0f} with {LIKES_TOMATOES}"
+        for condition in FILMED
+        if (score := stored.scores.score(condition.name, "distant_tomato", LIKES_TOMATOES))
+    ]
+    page.finding = ", ".join(scores)
     for condition in FILMED:
         results = stored.results.select("film", condition.name, "distant_tomato")
         if not results:

@@ -71,6 +71,7 @@ def show(stored: Stored) -> Page:
         "corrected by Holm's method for all events, and the table says in how many populations "
         "they are small."
     )
+    every: list[Mapping[str, Any]] = []
     for layout in stored.layouts:
         results = stored.results.select("preferences", OWN.name, layout)
         if not results:
@@ -81,6 +82,16 @@ def show(stored: Stored) -> Page:
         number = len(results)
         title = f"{layout}, {number} population{'s' if number > 1 else ''}{stored.marks(results)}"
         page.table(f"preferences-{layout}", ResultTable(title, _HEADER, tuple(rows)))
+        every += [row for rows in populations for row in rows]
+    if every:
+        alone, controlled = (
+            sum(row[name] < SIGNIFICANT for row in every)
+            for name in ("corrected", "partial_corrected")
+        )
+        page.finding = (
+            f"Policies follow {alone} of {len(every)} kinds of weights by rank correlation, "
+            f"{controlled} where other weights are controlled for (p < {SIGNIFICANT})"
+        )
     return page
 
 

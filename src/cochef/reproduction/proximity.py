@@ -99,15 +99,35 @@ def show(stored: Stored) -> Page:
         "in training is measured in new episodes. A best response that training missed makes a "
         "proximity above 1 possible; who beats a bound by more than noise is named below a table."
     )
+    shares: dict[str, list[float]] = {}
     for layout in stored.layouts:
         found = _bounds(stored, layout)
         if not found:
             page.say_not_run(layout)
             continue
         page.table(f"proximity-{layout}", _table(stored, layout, found))
+        for method, share in _shares(stored, layout, found):
+            shares.setdefault(method, []).append(share)
         checks = list(_checks(stored, layout, [one.bound for one in found]))
         page.say(f"{_verdict(checks)}{_origin(stored, layout, found).marks}")
+    means = {method: float(np.mean(every)) for method, every in shares.items()}
+    best = sorted(means, key=means.__getitem__, reverse=True)
+    if best:
+        page.finding = "Mean proximity to best responses: " + ", ".join(
+            f"{method} {means[method]:.2f}" for method in best
+        )
     return page
+
+
+def _shares(
+    stored: Stored, layout: str, found: Sequence[StoredBound]
+) -> Iterator[tuple[str, float]]:
+    """Every method's share of every bound that is above 0."""
+    for one in found:
+        for method in methods.names():
+            score = stored.scores.score(method, layout, one.bound.partner)
+            if score is not None and one.bound.mean > 0:
+                yield method, score.mean / one.bound.mean
 
 
 def _bounds(stored: Stored, layout: str) -> list[StoredBound]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cochef import methods
 from cochef.experiments import exploitability, theory
-from cochef.experiments.exploitability import MeasureExploitability
+from cochef.experiments.exploitability import MeasureExploitability, SideGain
 from cochef.experiments.jobs import Job
 from cochef.experiments.presets import PRESETS
 from cochef.experiments.stages import TrainPopulation
@@ -54,7 +54,10 @@ def show_theorem(stored: Stored) -> Page:
         "each reward is solved anew, and the policy that is best for these partners is compared "
         "with the best for people. The worst of all games, beside the least that the proof allows."
     )
-    page.table("theorem", theory.theorem_table(theory.theorem_checks()))
+    checks = theory.theorem_checks()
+    held = sum(check.holds for check in checks)
+    page.finding = f"The bounds of the proof hold in {held} of {len(checks)} checked cases"
+    page.table("theorem", theory.theorem_table(checks))
     return page
 
 
@@ -66,6 +69,7 @@ def show_exploitability(stored: Stored) -> Page:
         "the task reward; it begins as the policy that it may replace. A gain of 0 on both sides "
         "is an equilibrium; training may miss the best response, so gains are lower bounds."
     )
+    every: list[SideGain] = []
     for layout in stored.among(TRIAL_LAYOUTS):
         for condition in BIASED:
             results = stored.results.select("exploitability", condition.name, layout)
@@ -77,6 +81,12 @@ def show_exploitability(stored: Stored) -> Page:
                 title = f"{layout}: best responses to pairs of population {result.seed}"
                 title += stored.marks([result])
                 page.table(name, exploitability.table(gains, title))
+                every += gains
+    if every:
+        gained = sum(one.low > 0 for one in every)
+        page.finding = (
+            f"Best responses gain on {gained} of {len(every)} sides of biased pairs (95% intervals)"
+        )
     return page
 
 
