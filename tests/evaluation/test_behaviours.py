@@ -134,6 +134,42 @@ def test_soups_from_the_middle_pot_are_counted_and_others_not():
     assert counted["soups_from_middle_pot"] == [0, 1]
 
 
+IN_A_COLUMN = """
+horizon = 30
+grid = '''
+XXOXX
+X 1 P
+D   P
+X 2 P
+XXSXX
+'''
+[orders]
+ooo = { value = 20, time = 5 }
+"""
+
+
+def test_the_middle_pot_of_a_column_is_the_one_between_the_others():
+    layout = layouts.parse(IN_A_COLUMN, "column")
+    pots = [[4, y, "ooo", 5] for y in (1, 2, 3)]
+    chefs = ((3, 2, "E", "dish"), (3, 3, "E", "dish"))
+    assert count(layout, chefs, [(USE, USE)], pots)["soups_from_middle_pot"] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("XXOXX", "XPOPX"),  # five round a corner
+        ("X 1 P\nD   P", "P 1 P\nD   X"),  # three, on both sides
+    ],
+)
+def test_pots_that_do_not_lie_in_one_line_have_none_in_the_middle(old, new):
+    assert IN_A_COLUMN.count(old) == 1
+    layout = layouts.parse(IN_A_COLUMN.replace(old, new), "corners")
+    assert len(layout.pot_cells) >= 3
+    chefs = tuple((*layout.position(cell), "N", None) for cell in layout.start_cells)
+    assert "soups_from_middle_pot" not in count(layout, chefs, [(STAY, STAY)])
+
+
 @pytest.mark.parametrize("layout", [TOMATOES, layouts.get("cramped_room")])
 def test_where_no_pot_is_in_the_middle_of_others_nothing_is_counted_from_it(layout):
     assert len(layout.pot_cells) in (1, 2)

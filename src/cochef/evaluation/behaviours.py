@@ -134,7 +134,7 @@ def counts(layout: Layout, behaviour: EpisodeBehaviour) -> dict[str, np.ndarray]
 
     Soups from the middle pot are counted only where a pot is in the middle of others.
     """
-    pots = len(layout.pot_cells)
+    middle = _middle_pot(layout)
     positions = [layout.position(cell) for cell in layout.counter_cells]
     inner = [
         x not in (0, layout.width - 1) and y not in (0, layout.height - 1) for x, y in positions
@@ -148,9 +148,20 @@ def counts(layout: Layout, behaviour: EpisodeBehaviour) -> dict[str, np.ndarray]
         "collisions": behaviour.collisions,
         "idle": behaviour.idle,
     }
-    if pots > 1 and pots % 2:
-        columns["soups_from_middle_pot"] = behaviour.soups_from_pot[..., pots // 2]
+    if middle is not None:
+        columns["soups_from_middle_pot"] = behaviour.soups_from_pot[..., middle]
     return {name: np.asarray(column) for name, column in columns.items()}
+
+
+def _middle_pot(layout: Layout) -> int | None:
+    """The number of the pot with as many pots on its left as on its right, or above as below.
+
+    There is none where pots do not lie in one line, or are even in number, or alone.
+    """
+    positions = [layout.position(cell) for cell in layout.pot_cells]
+    pots = len(positions)
+    lie_in_line = any(len(set(ordinates)) == 1 for ordinates in zip(*positions, strict=True))
+    return pots // 2 if lie_in_line and pots > 1 and pots % 2 else None
 
 
 def own_share(counts: np.ndarray) -> np.ndarray:
