@@ -95,6 +95,23 @@ def test_the_report_says_what_was_left_out_and_what_order_and_letters_did(store,
     assert not text.startswith("# Simulated")
 
 
+@pytest.mark.parametrize(("most", "code"), [(20.0, 0), (10.0, 2)])
+def test_the_power_of_a_study_is_simulated_from_games_that_its_rules_keep(
+    cochef, tmp_path, most, code
+):
+    database = f"sqlite:///{tmp_path / 'study.db'}"
+    study = small_study(("counter_circuit",))
+    study = replace(study, exclusions=Exclusions(median_lag_most=most))
+    with closing(StudyStore.open(database, study)) as opened:
+        games = played_games(study.layouts)
+        for number in range(3):
+            finish_study(opened, f"person-{number}", games)  # every tick is drawn 17 ms late
+    options = ("--database", database, "--people", 4, "--simulations", 10)
+    ended, text = cochef("study", "power", *options)
+    assert ended == code
+    assert ("without one that the study's rules leave out" in text) == (code == 2)
+
+
 def interruption(reason, seconds, paused=True, undrawn=0):
     began = None if seconds is None else 1.0
     return Interruption(3, reason, paused, undrawn, began, seconds, is_over=True)

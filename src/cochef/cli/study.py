@@ -392,7 +392,8 @@ class PlanParticipants:
     """How many participants a study needs: its power, by simulation from a rehearsal's games.
 
     Supposes that one agent is better than all others, and counts how often the report finds it
-    better than another one (p below 0.05 by Holm's method).
+    better than another one (p below 0.05 by Holm's method). Draws people of whom the study's own
+    exclusion rules leave out no game; rankings are drawn from a model, not from the rehearsal.
     """
 
     database: StudyDatabase = "sqlite:///rehearsal.db"
@@ -418,7 +419,7 @@ class PlanParticipants:
             self.difference / 100, self.above, self.simulations, self.seed
         )
         with closing(StudyStore.existing(self.database)) as store:
-            games = analysis.game_columns(store)
+            games = analysis.kept(analysis.game_columns(store))
             agents = store.study.agents
         found = power.study_power(agents, games, self.people, suppositions)
         rows = []

@@ -2,6 +2,7 @@
 
 A simulated study draws people of the rehearsal with all their games, so that people and games
 vary as they did there. What agents differ by is taken away and replaced by a supposed difference.
+Rankings are not those of the rehearsal: they are drawn from the Plackett-Luce model.
 Scores are tested as the report does: where everybody plays each agent in each seat equally often,
 the mixed model's test of a difference needs the variance of games within people only.
 """
@@ -56,7 +57,7 @@ class StudyPower:
 def study_power(
     agents: Sequence[str], games: Columns, people: Sequence[int], supposed: Suppositions
 ) -> list[StudyPower]:
-    """The power with each number of people on each layout."""
+    """The power with each number of people on each layout; `games` are those that are kept."""
     for size in people:
         whole_number(size, "people", 2, _MOST_PEOPLE)
     rehearsed = deviations(agents, games)
@@ -112,7 +113,8 @@ def deviations(agents: Sequence[str], games: Columns) -> list[np.ndarray]:
             found.append(_without_seats(scores).reshape(len(whole), len(agents), -1))
     if not found:
         raise InputError(
-            "no two people on a layout have played all games; "
+            "no two people on a layout have played all games without one that the study's rules "
+            "leave out; "
             "rehearse the study first with `cochef study rehearse`"
         )
     return found
