@@ -33,7 +33,10 @@ check: .venv/ready-to-test
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+# The tests behind a proxy need nginx. It is not installed here, as its package starts a server on port 80.
 test-long: .venv/ready-to-test .venv/browser
+	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null \
+		|| echo "nginx is not installed, so the tests in tests/web/test_proxy.py will fail; run: apt-get install nginx"
 	$(BIN)/pytest -n 2 -m long -s
 
 docs: .venv/ready-to-test  ## the site, in out/docs; make test builds it, too

@@ -24,7 +24,8 @@ LISTENS = """listen 443 ssl;
     ssl_certificate     /etc/ssl/study.pem;
     ssl_certificate_key /etc/ssl/study.key;"""
 
-pytestmark = pytest.mark.long
+FORGED = ("127.0.0.1", "127.0.0.3", "1.2.3.4", "1.2.3.4, 5.6.7.8", "unknown", "x" * 300)
+NGINX = pytest.mark.long
 
 
 def documented_block():
@@ -75,14 +76,23 @@ access_log off;
 
 
 @contextlib.contextmanager
-def behind_nginx(tmp_path, block=None, proxies=("127.0.0.1",)):
-    """A study behind nginx with the settings of the docs, or others."""
+def study_server(tmp_path, proxies=("127.0.0.1",)):
+    """A study in which three newcomers an hour may come from an address."""
     study = small_study(("coordination_ring",), joins_per_address=3)
     with (
         contextlib.closing(StudyStore.open(f"sqlite:///{tmp_path / 'study.db'}", study)) as store,
         serving(
             study_app(study, store, password=PASSWORD, open_door=True), proxies=proxies
         ) as server,
+    ):
+        yield server
+
+
+@contextlib.contextmanager
+def behind_nginx(tmp_path, block=None, proxies=("127.0.0.1",)):
+    """A study behind nginx with the settings of the docs, or others."""
+    with (
+        study_server(tmp_path, proxies) as server,
         nginx(tmp_path, server, block or documented_block()) as address,
     ):
         yield address
@@ -95,6 +105,45 @@ def client(address, own="127.0.0.1"):
     )
 
 
+def joined(browser, forwarded):
+    """The answers to newcomers who say that they come from these addresses."""
+    answers = []
+    for addresses in forwarded:
+        browser.cookies.clear()
+        answers.append(browser.get("/", headers={"X-Forwarded-For": addresses}).status_code)
+    return answers
+
+
+def test_of_forwarded_addresses_the_one_next_to_the_trusted_proxy_is_believed(tmp_path):
+    with study_server(tmp_path) as address, client(address) as proxy:
+        claimed = joined(proxy, [f"{forged}, 10.0.0.1" for forged in FORGED])
+        assert claimed == [303] * 3 + [429] * 3
+        assert joined(proxy, ["10.0.0.2", "10.0.0.1, 10.0.0.2"]) == [303] * 2
+        assert joined(proxy, ["10.0.0.2, 10.0.0.1"]) == [429]
+
+
+@NGINX
+def test_nobody_can_claim_another_address_through_a_trusted_nginx(tmp_path):
+    with (
+        behind_nginx(tmp_path) as address,
+        client(address, "127.0.0.2") as stranger,
+        client(address, "127.0.0.3") as other,
+    ):
+        assert joined(stranger, FORGED) == [303] * 3 + [429] * 3
+        wrong = [
+            stranger.post(
+                "/api/admin/login",
+                json={"password": str(number)},
+                headers={"X-Forwarded-For": f"127.0.0.{number}"},
+            ).status_code
+            for number in range(12)
+        ]
+        assert wrong[-1] == 429
+        assert other.get("/").status_code == 303
+        assert other.post("/api/admin/login", json={"password": PASSWORD}).is_success
+
+
+@NGINX
 def test_people_take_part_through_nginx(tmp_path):
     with behind_nginx(tmp_path) as address:
         with talking(address, cookie_of(address)) as talker:
@@ -109,6 +158,7 @@ def test_people_take_part_through_nginx(tmp_path):
             assert experimenter.post("/api/admin/login", json={"password": PASSWORD}).is_success
 
 
+@NGINX
 def test_clients_are_known_by_their_own_addresses_behind_nginx(tmp_path):
     with (
         behind_nginx(tmp_path) as address,
@@ -121,32 +171,31 @@ def test_clients_are_known_by_their_own_addresses_behind_nginx(tmp_path):
         ]
         assert wrong[-1] == 429
         assert experimenter.post("/api/admin/login", json={"password": PASSWORD}).is_success
-        joined = []
+        came = []
         for _ in range(5):
             stranger.cookies.clear()
-            joined.append(stranger.get("/").status_code)
-        assert joined == [303] * 3 + [429] * 2
+            came.append(stranger.get("/").status_code)
+        assert came == [303] * 3 + [429] * 2
         assert experimenter.get("/").status_code == 303
 
 
+@NGINX
 def test_nobody_can_claim_another_address_without_a_trusted_proxy(tmp_path):
     with (
         behind_nginx(tmp_path, proxies=()) as address,
         client(address, "127.0.0.2") as stranger,
     ):
-        joined = []
-        for number in range(5):
-            stranger.cookies.clear()
-            joined.append(stranger.get("/", headers={"X-Forwarded-For": f"1.2.3.{number}"}))
-        assert [one.status_code for one in joined] == [303] * 3 + [429] * 2
+        assert joined(stranger, [f"1.2.3.{number}" for number in range(5)]) == [303] * 3 + [429] * 2
 
 
+@NGINX
 def test_cookies_are_for_https_only_where_nginx_speaks_https(tmp_path):
     speaks = changed(documented_block(), "$scheme", "https")
     with behind_nginx(tmp_path, speaks) as address, client(address) as browser:
         assert "Secure" in browser.get("/").headers["set-cookie"]
 
 
+@NGINX
 def test_without_the_host_header_the_servers_own_pages_are_strangers(tmp_path):
     with behind_nginx(tmp_path, changed(documented_block(), HOST, "")) as address:
         with pytest.raises(InvalidStatus) as refusal:
