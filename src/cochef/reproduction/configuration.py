@@ -120,6 +120,7 @@ def _flat(training: TrainingConfig) -> dict[str, Any]:
         else:
             found[name] = value
     found["shaping_steps"] = training.shaping.steps
+    found["mini_batch_size"] = f"batch size / {training.minibatches}"
     return found | _FIXED
 
 
