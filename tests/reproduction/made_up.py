@@ -2,7 +2,7 @@
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cochef.experiments.engines import LocalEngine
 from cochef.experiments.jobs import Job, JobStore, in_order
@@ -21,10 +21,11 @@ class Made:
     seed: int
     files: dict
     version: int = NOW
+    settings: dict = field(default_factory=dict)
 
     @property
     def config(self):
-        return {"seed": self.seed}
+        return {"seed": self.seed, **self.settings}
 
     def run(self, context):
         for name, content in self.files.items():

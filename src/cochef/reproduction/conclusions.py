@@ -6,11 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from cochef.evaluation.tables import ResultTable
-from cochef.experiments.presets import PRESETS
-from cochef.reproduction import paper
-from cochef.reproduction.claims import AGREES, DISAGREES, NOT_COMPARABLE, OPEN, TOPICS, Claim
+from cochef.reproduction import paper, trained
+from cochef.reproduction.claims import (
+    AGREES,
+    DISAGREES,
+    LEAST_POPULATIONS,
+    NOT_COMPARABLE,
+    OPEN,
+    TOPICS,
+    Claim,
+)
 from cochef.reproduction.origin import together
 from cochef.reproduction.scores import NOT_RUN, Entry
+from cochef.reproduction.stored import Results
+from cochef.reproduction.trained import Settings, Trained
 
 VERDICTS = (AGREES, DISAGREES, OPEN)
 
@@ -50,7 +59,7 @@ def distance_table(entries: Mapping[str, Sequence[Entry]]) -> ResultTable:
     return ResultTable("How near our means are to the paper's", header, tuple(rows), note=note)
 
 
-def sections(claims: Sequence[Claim], preset: str) -> str:
+def sections(claims: Sequence[Claim], results: Results) -> str:
     """The last section, as Markdown."""
     titles = {AGREES: "Where we agree with the paper", DISAGREES: "Where we do not"}
     parts = ["## Agreement with the paper\n"]
@@ -61,7 +70,7 @@ def sections(claims: Sequence[Claim], preset: str) -> str:
         parts.append(f"### {title}\n\n" + ("\n".join(lines) or "Nothing.") + "\n")
     undecided = "\n".join(_undecided(claims)) or "Nothing.\n"
     parts.append(f"### What the runs so far do not decide\n\n{undecided}")
-    reasons = "\n".join(f"- {reason}" for reason in _reasons(preset))
+    reasons = "\n".join(f"- {reason}" for reason in _reasons(results))
     parts.append(f"### Why numbers differ, as far as we know\n\n{reasons}\n")
     return "\n".join(parts)
 
@@ -87,28 +96,11 @@ def folded(summary: str, markdown: str) -> str:
     return f'<details markdown="1">\n<summary>{summary}</summary>\n\n{markdown}\n\n</details>\n'
 
 
-def _reasons(preset: str) -> Iterator[str]:
-    """What is different about our runs, from the configuration."""
-    settings = PRESETS[preset]
-    published = paper.numbers()["training"]
-    first, second = settings.first_stage, settings.second_stage
-    theirs = [published[stage]["total_steps"] for stage in ("first_stage", "second_stage")]
-    yield (
-        f"Training: policies of a first stage learn for {first.total_steps:,} steps and adaptive "
-        f"agents for {second.training.total_steps:,} (the paper: {theirs[0]:,} and {theirs[1]:,}). "
-        "What is found late may be missed, for all methods alike."
-    )
-    network = second.training.network
-    yield (
-        f"Networks: observations are a {network.observation.value} encoding, the recurrent layer "
-        f"is a {network.recurrent_kind.value} of {network.recurrent} (the paper: convolutions over "
-        "the grid, and a GRU)."
-    )
-    if settings.begin == "transfer":
-        yield (
-            "Start: adaptive agents and most biased pairs begin as trained task policies, not with "
-            "fresh weights."
-        )
+def _reasons(results: Results) -> Iterator[str]:
+    """What is different about our runs, from the settings that are stored with them."""
+    found = trained.read(results)
+    if found.first and found.second:
+        yield from _training_reasons(found)
     yield (
         "Human models: the paper's are the networks published in 2019. Ours are trained anew, by "
         "the recipe of 2019 (human-2019) and by our own (human-proxy), which scores less with "
@@ -119,7 +111,63 @@ def _reasons(preset: str) -> Iterator[str]:
         "Scripts: they are written from the paper's description, so that a script of the same name "
         "may act otherwise in what the description leaves open."
     )
+    populations = trained.range_text(sorted(found.populations)) if found.populations else "no"
     yield (
-        "Statistics: the paper's ± is over five seeds. Here a claim is decided over populations of "
-        "the same seeds, and with a single population nothing is."
+        f"Populations: the paper's ± is over five seeds; cells of the main comparison have "
+        f"{populations} here. A claim is decided over populations of the same seeds, and by at "
+        f"least {LEAST_POPULATIONS}."
+    )
+
+
+def _training_reasons(found: Trained) -> Iterator[str]:
+    """How training differs from the paper's."""
+    published = paper.numbers()["training"]
+    both, first, second = (published[name] for name in ("both", "first_stage", "second_stage"))
+    steps = [
+        trained.range_text(trained.values(o, "total_steps")) for o in (found.first, found.second)
+    ]
+    yield (
+        f"Training: policies of a first stage learned for {steps[0]} steps and adaptive agents for "
+        f"{steps[1]} (the paper: {first['total_steps']:,} and {second['total_steps']:,}). What is "
+        f"found late may be missed, for all methods alike.{found.origin.marks}"
+    )
+    yield (
+        f"Batch size: a policy of a first stage is updated after {_batches(found.first)}, an "
+        f"adaptive agent after {_batches(found.second)} (the paper: {_batch(first | both)} and "
+        f"{_batch(second | both)}). The paper finds larger batches more stable."
+    )
+    sampling = " or ".join(sorted({one["sampling"] for one in found.second}))
+    yield (
+        f"Sampling of partners: {sampling} (the paper: {second['sampling']}). Stratified gives "
+        "every partner of the pool as many kitchens, where that adds few."
+    )
+    networks = {_network(one["training"]["network"]) for one in found.second}
+    yield (
+        f"Networks: {' or '.join(sorted(networks))} (the paper: convolutions over the grid, and a "
+        "GRU)."
+    )
+    if "transfer" in found.begins:
+        yield (
+            "Start: adaptive agents and most biased pairs begin as trained task policies, not with "
+            "fresh weights."
+        )
+
+
+def _batches(found: Sequence[Settings]) -> str:
+    return " or ".join(sorted({_batch(one["training"]) for one in found}))
+
+
+def _batch(training: Settings) -> str:
+    """Of an update: kitchens, steps in each, and passes."""
+    kitchens, steps = training["kitchens"], training["rollout_steps"]
+    return (
+        f"{kitchens * steps:,} steps ({kitchens} kitchens x {steps}, {training['epochs']} epochs)"
+    )
+
+
+def _network(network: Settings) -> str:
+    observation, kind = network["observation"], network["recurrent_kind"]
+    return (
+        f"observations are a {observation} encoding, the recurrent layer is a {kind} of "
+        f"{network['recurrent']}"
     )

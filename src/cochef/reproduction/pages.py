@@ -133,7 +133,7 @@ def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
         "## Claims\n",
         conclusions.topic_table(claims).markdown(),
         conclusions.distance_table(entries).markdown(),
-        conclusions.sections(claims, found.preset),
+        conclusions.sections(claims, found.results),
     ]
     meanings = origin.key(parts).items()
     parts[3:3] = [f"{mark}: {meaning}.\n" for mark, meaning in meanings]

@@ -101,11 +101,16 @@ class StoredResult:
             raise InputError(f"{path}: damaged (its checksum does not match); collect it anew")
         return content
 
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """All settings of the job that found it, and the same of its inputs."""
+        content = (self.directory / _stored_name(DESCRIPTION)).read_bytes()
+        return json.loads(_unpacked(DESCRIPTION, content))
+
     @property
     def config(self) -> Mapping[str, Any]:
         """The settings of the job that found it."""
-        content = (self.directory / _stored_name(DESCRIPTION)).read_bytes()
-        return json.loads(_unpacked(DESCRIPTION, content))["config"]
+        return self.description["config"]
 
     def json(self, name: str) -> dict[str, Any]:
         """One of its files, read as JSON."""
