@@ -52,7 +52,9 @@ def show_theorem(stored: Stored) -> Page:
         "The construction of the proof, carried out: people's policies are rounded to "
         "probabilities i / K, each rounded policy gets a hidden reward by lemma 5.1, the game of "
         "each reward is solved anew, and the policy that is best for these partners is compared "
-        "with the best for people. The worst of all games, beside the least that the proof allows."
+        "with the best for people. The worst of all games, beside the least that the proof allows. "
+        "The check covers deterministic adaptive policies only, all that a game has; the policies "
+        "of people are stochastic."
     )
     checks = theory.theorem_checks()
     held = sum(check.holds for check in checks)
