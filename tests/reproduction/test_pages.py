@@ -49,6 +49,10 @@ def test_the_configuration_is_shown_beside_the_papers(tmp_path):
     rows = list(csv.DictReader(io.StringIO(table)))
     assert len(rows) == 11
     assert all(row["ours"] == row["paper"] for row in rows)
+    for stage in ("first_stage", "second_stage"):
+        table = (pages / "hyperparameters" / f"{stage}.csv").read_text()
+        published = {row["setting"]: row["published"] for row in csv.DictReader(io.StringIO(table))}
+        assert published["mini_batch_size"] == "batch size / mini-batch"
     assert r"\toprule" in (pages / "shaping" / "shaping-many_orders-first_stage.tex").read_text()
 
 
