@@ -13,7 +13,7 @@ from cochef.errors import InputError
 from cochef.web import rehearse, schema
 from cochef.web.records import Steps
 from cochef.web.store import StudyStore
-from tests.web.locking import lose_servers_connection
+from tests.web.locking import another_server, lose_servers_connection
 from tests.web.serving import PATIENCE, free_port
 from tests.web.small_study import at_the_games, begun, small_study
 from tests.web.study_file import write_study
@@ -160,12 +160,25 @@ def test_a_server_knows_that_it_is_not_alone_any_more(postgres):
         with first.served_alone() as is_alone:
             assert is_alone()
             lose_servers_connection(url)
-            assert not is_alone()
             with second.served_alone() as second_is_alone:
                 assert second_is_alone()
                 assert not is_alone()
         with first.served_alone() as is_alone:
             assert is_alone()
+
+
+def test_a_server_whose_connection_was_lost_keeps_others_off_anew(postgres):
+    url = postgres()
+    with (
+        closing(StudyStore.open(url, small_study())) as first,
+        closing(StudyStore.existing(url)) as second,
+        first.served_alone() as is_alone,
+    ):
+        lose_servers_connection(url)
+        assert is_alone()
+        with pytest.raises(InputError, match="another server is running"):
+            second.served_alone().__enter__()
+        assert is_alone()
 
 
 def test_a_server_that_is_not_alone_any_more_stops_and_says_why(postgres, tmp_path):
@@ -177,12 +190,12 @@ def test_a_server_that_is_not_alone_any_more_stops_and_says_why(postgres, tmp_pa
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             rehearse.await_answer(f"http://127.0.0.1:{port}", server)
-            lose_servers_connection(url)
-            _, said = server.communicate(timeout=PATIENCE)
+            with another_server(url):
+                _, said = server.communicate(timeout=PATIENCE)
         finally:
             server.kill()
     assert server.returncode == 2
-    assert "other servers were kept off the database, so this one has stopped" in said
+    assert "and another one is on it now, so this one has stopped" in said
 
 
 def test_a_database_in_memory_has_no_file():

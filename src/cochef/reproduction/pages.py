@@ -83,7 +83,9 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
         one.page.add_claim_table()
         if one.experiment.goals is not no_goals:
             one.page.blocks.insert(0, _note(found, one.page))
-        one.page.blocks.insert(0, Lead(findings.main_finding(one.page)))
+        marks = "".join(origin.key(block.markdown() for block in one.page.blocks))
+        sentence = one.page.titled(findings.main_finding(one.page))
+        one.page.blocks.insert(0, Lead(f"{sentence} {marks}".rstrip()))
         one.page.write(f"{one.experiment.title} ({where})", directory / name)
         paths.append(directory / name / MARKDOWN)
     write_whole(directory / INDEX, _index(found, shown).encode())

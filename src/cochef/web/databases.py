@@ -26,8 +26,8 @@ IsAlone = Callable[[], bool]
 def served_alone(engine: sql.Engine) -> Iterator[IsAlone]:
     """No other server uses the database meanwhile; a process that ends in any way lets go of it.
 
-    Gives a function that asks whether it is still so: PostgreSQL lets others in as soon as the
-    connection is lost that holds its lock.
+    Gives a function that asks whether it is still so, to be called regularly: PostgreSQL lets
+    others in as soon as the connection is lost that holds its lock.
     """
     refusal = InputError(
         f"another server is running on database {engine.url!r}; two would play the same games. "
@@ -35,14 +35,10 @@ def served_alone(engine: sql.Engine) -> Iterator[IsAlone]:
     )
     path = schema.file_of(engine.url)
     if engine.dialect.name != "sqlite":
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
+        with contextlib.closing(_ServerLock(engine)) as lock:
+            if not lock.take():
                 raise refusal
-            try:
-                yield lambda: _holds_lock(connection)
-            finally:  # the connection goes back to the pool and would keep it
-                with contextlib.suppress(SQLAlchemyError):
-                    connection.execute(sql.text(f"SELECT pg_advisory_unlock({_SERVER})"))
+            yield lock.is_ours
     elif path is None:  # in memory
         yield lambda: True
     else:
@@ -56,11 +52,52 @@ def served_alone(engine: sql.Engine) -> Iterator[IsAlone]:
             yield lambda: True  # the system keeps it as long as the file is open
 
 
-def _holds_lock(connection: sql.Connection) -> bool:
-    try:
-        return connection.scalar(_HOLDS_LOCK) == 1
-    except SQLAlchemyError:
-        return False
+class _ServerLock:
+    """The lock of a PostgreSQL database that its server holds, by a connection of its own."""
+
+    def __init__(self, engine: sql.Engine) -> None:
+        """Nothing is connected yet."""
+        self._engine = engine
+        self._connection: sql.Connection | None = None
+
+    def take(self) -> bool:
+        """Take it by a new connection; false if another server has it."""
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
+            connection.close()
+            return False
+        self._connection = connection
+        return True
+
+    def is_ours(self) -> bool:
+        """False if another server has it; if the connection was lost, it is taken anew.
+
+        A database that does not answer lets nobody store anything, and is asked again later.
+        """
+        if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                if self._connection.scalar(_HOLDS_LOCK) == 1:
+                    return True
+            self._drop()
+        try:
+            return self.take()
+        except SQLAlchemyError:
+            return True
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._connection is None:
+            return
+        # The connection goes back to the pool and would keep it.
+        with contextlib.suppress(SQLAlchemyError):
+            self._connection.execute(sql.text(f"SELECT pg_advisory_unlock({_SERVER})"))
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.close()
+            self._connection = None
 
 
 def back_up(engine: sql.Engine, path: Path) -> None:

@@ -59,8 +59,8 @@ _COOKIE_DAYS = 30.0
 _HOUR = 3600.0
 _WATCH_SECONDS = 2.0  # between two looks whether another server may be on the database
 _NOT_ALONE = (
-    "the connection was lost by which other servers were kept off the database, so this one has "
-    "stopped; what was acknowledged is stored. Start it again when the database answers"
+    "the connection was lost by which other servers were kept off the database, and another one "
+    "is on it now, so this one has stopped; what was acknowledged is stored"
 )
 _NO_IDENTIFIER = "The address of this page is not complete: it lacks your Prolific identifier."
 _TOO_MANY_JOINS = (
