@@ -154,9 +154,9 @@ def test_an_agent_that_ships_is_trained_further_by_its_name():
     found = read_origin(Path("hsp:coordination_ring"), layout)
     assert found.members == 1
     assert found.network.recurrent
-    changed = read_origin(Path("hsp:coordination_ring@noise=0.1"), layout)
-    with pytest.raises(cochef.InputError, match="cannot be read"):
-        changed.network  # noqa: B018
+    for wrong in ("hsp:coordination_rng", "hsp:coordination_ring@noise=0.1"):
+        with pytest.raises(cochef.InputError, match=r"ships; did you mean coordination_ring\?"):
+            read_origin(Path(wrong), layout)
     human = read_origin(Path("human-proxy:coordination_ring"), layout)
     with pytest.raises(cochef.InputError, match="only trained agents learn further"):
         human.network  # noqa: B018

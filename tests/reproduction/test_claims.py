@@ -5,15 +5,15 @@ from scipy import stats
 
 from cochef.reproduction import claims
 from cochef.reproduction.claims import PopulationMeans
-from cochef.reproduction.origin import Origin
+from cochef.reproduction.origin import ResultOrigin
 from cochef.reproduction.scores import Score
 
 CLEAR = {0: 10.0, 1: 11.0, 2: 9.0}
 NEAR_ZERO = {0: -1.0, 1: 1.0, 2: 0.0}
 
 
-OURS = Origin(commits=frozenset({"new"}))
-OLD = Origin(is_current=False, commits=frozenset({"old"}))
+OURS = ResultOrigin(commits=frozenset({"new"}))
+OLD = ResultOrigin(is_current=False, commits=frozenset({"old"}))
 
 
 def case(claim, *layouts, origin=OURS):
@@ -46,11 +46,18 @@ def test_a_case_whose_sides_are_not_all_current_is_open_and_says_so():
     ):
         (found,) = claims.corrected([claims.ahead(claims.SCRIPTED, "a case", *leads)])
         assert (found.verdict, found.p, found.corrected_p) == (claims.OPEN, None, None)
-        assert found.statistic.endswith("no test: † not of one current configuration")
+        assert found.statistic == "† not of one current configuration"
+
+
+def test_sides_without_a_population_in_common_are_not_compared():
+    apart = claims.lead(PopulationMeans({0: 1.0}), PopulationMeans({1: 1.0}))
+    assert claims.ahead(claims.SCRIPTED, "a case", apart).statistic == claims.NO_COMMON
+    missing = claims.lead(PopulationMeans({0: 1.0}), PopulationMeans({}))
+    assert claims.ahead(claims.SCRIPTED, "a case", missing).statistic == "not run"
 
 
 def test_a_case_of_several_commits_is_decided_and_marked():
-    newer = Origin(commits=frozenset({"newer"}))
+    newer = ResultOrigin(commits=frozenset({"newer"}))
     means = [Score({0: 90.0, 1: 95.0, 2: 85.0}, 1, 1, OURS), Score(NEAR_ZERO, 1, 1, newer)]
     leads = claims.lead(*(claims.averaged([score]) for score in means))
     (found,) = claims.corrected([claims.ahead(claims.SCRIPTED, "a case", leads)])

@@ -40,7 +40,7 @@ def test_the_mean_of_a_cell_is_that_of_its_populations_and_theirs_of_their_episo
         partner, mean = re.search(rf"{layout},(script:\w+),,hsp,([\d.]+),", table).groups()
         populations = found.results.select("evaluation", "hsp", layout)
         means = [mean_score(result, partner) for result in populations]
-        assert len(means) > 1
+        assert means
         assert sum(means) / len(means) == pytest.approx(float(mean))
 
 

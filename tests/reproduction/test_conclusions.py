@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cochef.experiments.jobs import Job
 from cochef.reproduction import claims, conclusions
-from cochef.reproduction.origin import Origin
+from cochef.reproduction.origin import ResultOrigin
 from cochef.reproduction.scores import Entry, Score
 from tests.reproduction import made_up
 
@@ -12,7 +12,7 @@ HELD = claims.Claim(claims.SCRIPTED, "ahead of fcp", "+10.00", claims.AGREES, 0.
 BARELY = claims.Claim(claims.SCRIPTED, "ahead of mep", "+4.00", claims.AGREES, 0.04, 0.08)
 REFUTED = claims.Claim(claims.SCRIPTED, "ahead of trajdiv", "-9.00", claims.DISAGREES, 0.01, 0.02)
 UNTESTED = claims.Claim(claims.UNLIKE, "in a layout", "one population: +1, no test")
-MIXED = replace(UNTESTED, origin=Origin(is_current=False))
+MIXED = replace(UNTESTED, origin=ResultOrigin(is_current=False))
 
 
 def test_cases_are_counted_by_claim_and_claims_without_a_case_have_none():
@@ -32,7 +32,9 @@ def test_every_case_stands_in_the_section_of_its_verdict_with_its_statistic(tmp_
     assert f"{claims.SCRIPTED}: ahead of fcp: +10.00, p = 0.010 (0.020)" in agree
     assert "ahead of trajdiv: -9.00" in disagree
     assert "one population: +1, no test" in undecided
-    counted = "2 cases, 0 of them not run, 1 † not of one current configuration"
+    counted = (
+        "2 cases, 0 of them not run by the same populations, 1 † not of one current configuration"
+    )
     assert f"<summary>{claims.UNLIKE}: {counted}</summary>" in undecided
     assert "- Scripts:" in reasons
 
@@ -67,7 +69,8 @@ def test_why_numbers_differ_is_said_by_the_settings_of_stored_results(tmp_path):
         "and 120,000 steps (300 kitchens x 400, 15 epochs))",
         "Sampling of partners: prioritised (the paper: uniform)",
         "a mingru of 64",
-        "begin as trained task policies",
+        "begin as final policies of a population with the task reward",
+        "baselines have the same settings and were not tuned by themselves",
         "over five seeds; cells of the main comparison have 2 here",
     ):
         assert said in reasons

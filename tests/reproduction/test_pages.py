@@ -39,10 +39,7 @@ def test_the_configuration_is_shown_beside_the_papers(tmp_path):
     sentences = {name: (pages / name / "report.md").read_text().splitlines()[2] for name in names}
     assert sentences["hidden-rewards"] == "All sets of weights are the paper's."
     assert sentences["shaping"].startswith("All shaped rewards are the paper's, but for useful")
-    assert (
-        "published settings of the second stage the preset smoke has"
-        in (sentences["hyperparameters"])
-    )
+    assert "Second stage: the preset smoke has " in sentences["hyperparameters"]
     for ending in ("png", "svg"):
         assert (pages / "layouts" / f"layouts.{ending}").stat().st_size > 0
     table = (pages / "hidden-rewards" / "hidden-many_orders.csv").read_text()

@@ -17,6 +17,7 @@ from cochef.kitchen import layouts, observation
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.features import FEATURES, feature_peaks, features
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.layouts import LayoutLike
 from cochef.kitchen.state import State
 from cochef.kitchen.stepping import over_kitchens
 from cochef.learning import reward_config
@@ -32,8 +33,6 @@ OBSERVATIONS: Mapping[str, Callable[[Layout, State], Shaped[Array, "..."]]] = {
     "compact": observation.compact,
     "features": features,
 }
-
-Layoutlike = Layout | str | Path
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class KitchenSettings:
 
 
 def settings(
-    layout: Layoutlike,
+    layout: LayoutLike,
     observation: str,
     *,
     raw: bool = False,
@@ -128,11 +127,7 @@ def settings(
     shaping: str = PAPER_SHAPING,
 ) -> KitchenSettings:
     """Settings from what a person gave, checked."""
-    found = layouts.get(str(layout)) if isinstance(layout, str | Path) else layout
-    if not isinstance(found, Layout):
-        raise InputError(
-            f"layout is {shown(layout)}; it takes a layout, its name or the path of its file"
-        )
+    found = layouts.resolve(layout)
     if horizon is not None:
         limited = validation.whole_number(horizon, "horizon", 1, layouts.MAX_HORIZON)
         found = replace(found, horizon=limited)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cochef.adapters import common
-from cochef.adapters.common import FRAMES_PER_SECOND, RENDER_MODES, Layoutlike
+from cochef.adapters.common import FRAMES_PER_SECOND, RENDER_MODES
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import MAX_SEED, KitchenStepper
 from cochef.agents import names
@@ -15,6 +15,7 @@ from cochef.agents.agent import Agent
 from cochef.errors import InputError, missing_extra, shown
 from cochef.kitchen.constants import SEATS, Action
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.layouts import LayoutLike
 from cochef.kitchen.text import event_names
 
 try:
@@ -43,7 +44,7 @@ class KitchenWithPartner(gymnasium.Env[np.ndarray, Any]):
 
     def __init__(  # noqa: PLR0913  (an environment's options are keywords)
         self,
-        layout: Layoutlike = "cramped_room",
+        layout: LayoutLike = "cramped_room",
         partner: Partnerlike = common.DEFAULT_PARTNER,
         seat: int | None = None,
         observation: str = "compact",

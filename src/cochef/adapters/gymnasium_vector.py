@@ -7,11 +7,12 @@ import numpy as np
 
 from cochef import validation
 from cochef.adapters import common
-from cochef.adapters.common import FRAMES_PER_SECOND, Layoutlike
+from cochef.adapters.common import FRAMES_PER_SECOND
 from cochef.adapters.gymnasium import Partnerlike, check_seat, partner_loader, spaces
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import MAX_SEED, KitchenStepper, StepArrays
 from cochef.errors import InputError, missing_extra, shown
+from cochef.kitchen.layouts import LayoutLike
 
 try:
     from gymnasium.vector import AutoresetMode, VectorEnv
@@ -41,7 +42,7 @@ class VectorKitchens(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def __init__(  # noqa: PLR0913  (an environment's options are keywords)
         self,
         num_envs: int = 1,
-        layout: Layoutlike = "cramped_room",
+        layout: LayoutLike = "cramped_room",
         partner: Partnerlike = common.DEFAULT_PARTNER,
         seat: int | None = None,
         observation: str = "compact",

@@ -15,9 +15,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from cochef import runtime
 from cochef.adapters import common
-from cochef.adapters.common import KitchenSettings, Layoutlike
+from cochef.adapters.common import KitchenSettings
 from cochef.kitchen import dynamics
 from cochef.kitchen.constants import SEATS, Action
+from cochef.kitchen.layouts import LayoutLike
 from cochef.kitchen.state import State, start
 
 AGENTS = tuple(f"agent_{seat}" for seat in range(SEATS))  # as JaxMARL's programs expect them
@@ -98,7 +99,7 @@ class MultiAgentKitchen:
 
     def __init__(
         self,
-        layout: Layoutlike = "cramped_room",
+        layout: LayoutLike = "cramped_room",
         observation: str = "compact",
         *,
         raw: bool = False,

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from cochef.adapters import common
-from cochef.adapters.common import CHEFS, FRAMES_PER_SECOND, RENDER_MODES, Layoutlike
+from cochef.adapters.common import CHEFS, FRAMES_PER_SECOND, RENDER_MODES
 from cochef.adapters.pictures import Renderer
 from cochef.adapters.programs import KitchenStepper
 from cochef.errors import InputError, missing_extra
+from cochef.kitchen.layouts import LayoutLike
 from cochef.kitchen.text import event_names
 
 try:
@@ -37,7 +38,7 @@ class ParallelKitchen(ParallelEnv[str, np.ndarray, Any]):
 
     def __init__(
         self,
-        layout: Layoutlike = "cramped_room",
+        layout: LayoutLike = "cramped_room",
         observation: str = "compact",
         *,
         raw: bool = False,

@@ -89,6 +89,14 @@ def file_of(name: str) -> Path | None:
     return found[0]
 
 
+def file_to_train(name: str) -> Path:
+    """The agent file of a name that is to be trained further; one that is not there is refused."""
+    kind, colon, layout = name.partition(":")
+    if colon and kind in shipped.kinds() and not _file(name):
+        return shipped.find(kind, layout)
+    return file_of(name) or Path(f"{name}{storage.SUFFIX}")  # reading it says what is wrong
+
+
 def card_of(name: str) -> storage.Card | None:
     """The card of the one agent file that a name loads unchanged; None for any other name."""
     file = file_of(name)

@@ -10,6 +10,7 @@ from cochef.agents import names, own
 from cochef.agents.agent import Agent
 from cochef.kitchen import layouts as registry
 from cochef.kitchen.layout import Layout
+from cochef.kitchen.layouts import LayoutLike
 from cochef.kitchen.metrics import EpisodeTotals
 from cochef.kitchen.state import State
 from cochef.kitchen.state import start as start_of
@@ -20,7 +21,6 @@ from cochef.validation import whole_number
 
 runtime.keep_compiled_programs_unless_kept()
 
-LayoutLike = str | Path | Layout
 AgentLike = Any  # a name, a path, an `Agent` or an `OwnAgent`
 
 MAX_EPISODES = 100_000
@@ -33,7 +33,7 @@ def layouts() -> tuple[str, ...]:
 
 def layout(name: LayoutLike) -> Layout:
     """The layout of a name or of a layout file; a layout itself is returned as it is."""
-    return name if isinstance(name, Layout) else registry.get(str(name))
+    return registry.resolve(name)
 
 
 def load(agent: AgentLike, layout: LayoutLike, *, greedy: bool = False) -> Agent:

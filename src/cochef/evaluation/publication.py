@@ -76,7 +76,7 @@ def write(
     }
     if found:
         contents[DIFFERENCES] = tables.as_csv(tables.difference_rows(found))
-    if not found:
+    else:
         remove(directory, _COMPARED)
     for name, content in contents.items():
         write_whole(directory / name, content)

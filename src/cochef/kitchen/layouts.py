@@ -39,15 +39,19 @@ MAX_FILE_BYTES = 64 * 1024
 __all__ = [
     "PAPER_LAYOUTS",
     "LayoutError",
+    "LayoutLike",
     "description",
     "get",
     "is_shipped",
     "names",
     "parse",
     "read",
+    "resolve",
     "ships",
     "to_toml",
 ]
+
+LayoutLike = str | Path | Layout  # a name, the path of a layout file, or a layout itself
 
 _KEYS = ("cooking", "description", "grid", "horizon", "orders")
 _DISPENSERS = (Tile.ONION_DISPENSER, Tile.TOMATO_DISPENSER)
@@ -72,6 +76,17 @@ def get(name: str) -> Layout:
     if name.endswith(".toml"):
         return read(Path(name))
     raise LayoutError(shipped_layouts.unknown(name))
+
+
+def resolve(layout: LayoutLike) -> Layout:
+    """The layout of a name or of a layout file; a layout itself is returned as it is."""
+    if isinstance(layout, str | Path):
+        return get(str(layout))
+    if not isinstance(layout, Layout):
+        raise LayoutError(
+            f"layout is {shown(layout)}; it takes a layout, its name or the path of its file"
+        )
+    return layout
 
 
 @cache

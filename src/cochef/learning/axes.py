@@ -148,7 +148,8 @@ def chunk_time(
     """Cut time into chunks, which stay together when an update shuffles.
 
     With blocks of rows each chunk is cut into those, too. A block takes rows at equal distances,
-    not neighbours, as neighbouring kitchens may have partners of one kind.
+    not neighbours. Where kitchens have the partners of a pool in turn, a block of every second
+    kitchen has every second partner, if their number is even.
     """
     learners, time, rows, *rest = leaf.shape
     chunks = time // chunk

@@ -105,8 +105,7 @@ class OriginFiles:
 def read_origin(path: Path, layout: Layout) -> OriginFiles:
     """The agents of a file, of the directory of a finished run, or KIND:LAYOUT that ships."""
     if not path.is_dir():
-        # What is not there is named by the error of reading it.
-        file = names.file_of(str(path)) or path.with_name(path.name + storage.SUFFIX)
+        file = names.file_to_train(str(path))
         return OriginFiles(file, layout, 1, (file,))
     config = runs.read_config(path)
     agents = tuple(sorted((path / runs.AGENTS).glob(f"*{storage.SUFFIX}")))

@@ -65,9 +65,10 @@ SAMPLINGS = tuple(
 BIASED_SHAPING = (OWN, Condition(methods.OWN, Overrides(biased_shaping="constant")))
 BEGINNINGS = tuple(
     Condition(method, overrides)
-    for method in (methods.OWN, "fcp")
+    for method in (methods.OWN, "fcp", "mep")
     for overrides in (Overrides(), Overrides(begin="scratch"))
 )
+BEGINNINGS_IN = (*TRIAL_LAYOUTS, "asymmetric_advantages")
 
 
 def kitchens_of(preset: str) -> tuple[int, ...]:
@@ -341,7 +342,7 @@ def _with_all_partners(
     """Add a table of conditions with all partners that nobody was trained with."""
     entries = []
     names = [condition.name for condition in conditions]
-    for layout in stored.among(TRIAL_LAYOUTS):
+    for layout in stored.layouts:
         known = [stored.scores.partners(condition, layout) for condition in names]
         for partner in max(known, key=len):
             for condition in names:
@@ -413,6 +414,6 @@ TRANSFER = Experiment(
     paper=(),
     goals=evaluations_of(BEGINNINGS),
     show=show_transfer,
-    layouts=TRIAL_LAYOUTS,
+    layouts=BEGINNINGS_IN,
     phase=RunPhase.TRAINING,
 )

@@ -12,7 +12,7 @@ from cochef.reproduction.origin import (
     CURRENT,
     OTHER_CONFIGURATION,
     SEVERAL_COMMITS,
-    Origin,
+    ResultOrigin,
     together,
 )
 from cochef.reproduction.scores import NOT_RUN, Score
@@ -52,6 +52,10 @@ _NO_SPREAD = 1e-9
 
 NOT_COMPARABLE = f"{OTHER_CONFIGURATION} not of one current configuration"
 
+NO_COMMON = "no population in common"
+NOT_COMPARED = (NOT_RUN, NO_COMMON)
+"""Statistics of cases in which nothing could be compared."""
+
 Leads = Mapping[int, float]  # by population
 
 
@@ -61,7 +65,9 @@ class PopulationMeans:
 
     by_population: Mapping[int, float]
     """By seed; nothing if it was not run."""
-    origin: Origin = CURRENT
+    origin: ResultOrigin = CURRENT
+    missing: str = NOT_RUN
+    """Why there is none, where there is none."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class Claim:
     """Of the test that decides; None where nothing can be tested."""
     corrected_p: float | None = None
     """The same by Holm's correction for all tested cases of the topic."""
-    origin: Origin = CURRENT
+    origin: ResultOrigin = CURRENT
 
     @property
     def verdict(self) -> str:
@@ -123,7 +129,8 @@ def lead(ahead: PopulationMeans, other: PopulationMeans) -> PopulationMeans:
     """The lead of every population that both have."""
     ours, theirs = ahead.by_population, other.by_population
     leads = {seed: ours[seed] - theirs[seed] for seed in sorted(set(ours) & set(theirs))}
-    return PopulationMeans(leads, together([ahead.origin, other.origin]))
+    missing = NO_COMMON if ours and theirs else NOT_RUN
+    return PopulationMeans(leads, together([ahead.origin, other.origin]), missing)
 
 
 def averaged(scores: Sequence[Score | None]) -> PopulationMeans:
@@ -172,7 +179,8 @@ def not_below(topic: str, text: str, *layouts: PopulationMeans) -> Claim:
 def _judged(topic: str, text: str, layouts: Sequence[PopulationMeans], least: float) -> Claim:
     found = lead_test([leads.by_population for leads in layouts], least)
     if found is None:
-        return Claim(topic, text, NOT_RUN)
+        missing = {leads.missing for leads in layouts if not leads.by_population}
+        return Claim(topic, text, NOT_RUN if NOT_RUN in missing else NO_COMMON)
     origin = together(leads.origin for leads in layouts)
     if found.low is None or found.high is None or not origin.is_current:
         return Claim(topic, text, _without_test(found, origin), origin=origin)
@@ -186,12 +194,12 @@ def _judged(topic: str, text: str, layouts: Sequence[PopulationMeans], least: fl
     return Claim(topic, text, statistic, tendency, found.p, origin=origin)
 
 
-def _without_test(found: LeadTest, origin: Origin) -> str:
+def _without_test(found: LeadTest, origin: ResultOrigin) -> str:
     """What is seen where nothing can be tested; it decides nothing."""
     several = f"{found.populations} populations"
     if not origin.is_current:
-        why = f": {NOT_COMPARABLE}"
-    elif found.populations < LEAST_POPULATIONS:
+        return NOT_COMPARABLE
+    if found.populations < LEAST_POPULATIONS:
         why = f" with fewer than {LEAST_POPULATIONS}"
     else:
         several += " that do not differ"

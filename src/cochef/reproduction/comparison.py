@@ -197,7 +197,7 @@ def show_scripts(stored: Stored) -> Page:
     entries = script_entries(stored)
     add_grid(page, "scripts", "With scripted partners", entries, partner_place, PLACE[:2])
     add_bars(page, "scripts", entries, "With scripted partners")
-    page.claim(_script_claims(entries))
+    page.claim(script_claims(entries))
     return page
 
 
@@ -207,7 +207,8 @@ def partner_place(entry: Entry) -> tuple[str, ...]:
     return entry.layout, partner
 
 
-def _script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:
+def script_claims(entries: Sequence[Entry]) -> Iterator[claims.Claim]:
+    """Whether HSP is ahead of every baseline, over all layouts and in each."""
     layouts = list(dict.fromkeys(entry.layout for entry in entries))
     for other in _baselines(entries):
         leads = [lead_in(entries, layout, methods.OWN, other) for layout in layouts]

@@ -12,12 +12,13 @@ from cochef.reproduction.claims import (
     DISAGREES,
     LEAST_POPULATIONS,
     NOT_COMPARABLE,
+    NOT_COMPARED,
     OPEN,
     TOPICS,
     Claim,
 )
 from cochef.reproduction.origin import together
-from cochef.reproduction.scores import NOT_RUN, Entry
+from cochef.reproduction.scores import Entry
 from cochef.reproduction.stored import Results
 from cochef.reproduction.trained import Settings, Trained
 
@@ -81,10 +82,10 @@ def _undecided(claims: Sequence[Claim]) -> Iterator[str]:
         cases = [claim for claim in claims if (claim.topic, claim.verdict) == (topic, OPEN)]
         if not cases:
             continue
-        missing = sum(claim.statistic == NOT_RUN for claim in cases)
+        missing = sum(claim.statistic in NOT_COMPARED for claim in cases)
         mixed = sum(not claim.origin.is_current for claim in cases)
         how_many = f"{len(cases)} case" + "s" * (len(cases) > 1)
-        summary = f"{topic}: {how_many}, {missing} of them not run"
+        summary = f"{topic}: {how_many}, {missing} of them not run by the same populations"
         if mixed:
             summary += f", {mixed} {NOT_COMPARABLE}"
         lines = "\n".join(f"- {claim.sentence}" for claim in cases)
@@ -137,9 +138,12 @@ def _training_reasons(found: Trained) -> Iterator[str]:
         f"{_batch(second | both)}). The paper finds larger batches more stable."
     )
     sampling = " or ".join(sorted({one["sampling"] for one in found.second}))
+    stratified = (
+        " Stratified gives every partner of the pool as many kitchens, where that adds few."
+    )
     yield (
-        f"Sampling of partners: {sampling} (the paper: {second['sampling']}). Stratified gives "
-        "every partner of the pool as many kitchens, where that adds few."
+        f"Sampling of partners: {sampling} (the paper: {second['sampling']})."
+        f"{stratified if 'stratified' in sampling else ''}"
     )
     networks = {_network(one["training"]["network"]) for one in found.second}
     yield (
@@ -148,9 +152,17 @@ def _training_reasons(found: Trained) -> Iterator[str]:
     )
     if "transfer" in found.begins:
         yield (
-            "Start: adaptive agents and most biased pairs begin as trained task policies, not with "
-            "fresh weights."
+            "Start: adaptive agents begin as final policies of a population with the task reward "
+            "(FCP's as self-play's, HSP's and MEP's as MEP's, TrajDiv's as its own), and most "
+            "biased pairs so, too, where the paper has fresh weights; what that changes is "
+            "measured in [transfer](transfer/report.md)."
         )
+    yield (
+        "Tuning: the second stage was chosen by the returns of HSP's agents in distant_tomato, "
+        "with their own pool and with held-out biased policies, and some of these choices followed "
+        "evaluations in which HSP was weak; baselines have the same settings and were not tuned by "
+        "themselves ([tuning log](../appendix/tuning.md))."
+    )
 
 
 def _batches(found: Sequence[Settings]) -> str:

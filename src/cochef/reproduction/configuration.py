@@ -32,6 +32,9 @@ _FIXED = {
     "feature_normalisation": "none, as it has no effect with these networks",
 }
 
+# Settings that the paper says in other words, which cannot be compared as text.
+_IN_OTHER_WORDS = ("mini_batch_size", "reward_normalisation", "feature_normalisation")
+
 _SET_OF = {
     **dict.fromkeys(ONION_LAYOUTS, "onions"),
     **{layout: layout for layout in TOMATO_LAYOUTS},
@@ -57,10 +60,10 @@ def show_hyperparameters(stored: Stored) -> Page:
             rows.append((name, *map(_text, values)))
         header = ("setting", stored.preset, "preset paper", "published")
         page.table(stage, ResultTable(title, header, tuple(rows)))
-        told = [row for row in rows if row[3] != "-"]
-        laptop, papers = (sum(row[place] == row[3] for row in told) for place in (1, 2))
+        told = [row for row in rows if row[3] != "-" and row[0] not in _IN_OTHER_WORDS]
+        own, papers = (sum(row[place] == row[3] for row in told) for place in (1, 2))
         found.append(
-            f"{title}: the preset {stored.preset} has {laptop} of {len(told)} published settings, "
+            f"{title}: the preset {stored.preset} has {own} of {len(told)} published settings, "
             f"the preset paper {papers}"
         )
     page.finding = "; ".join(found)

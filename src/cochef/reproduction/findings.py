@@ -1,13 +1,13 @@
 """What came out of an experiment, in the sentence that its page opens with."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from cochef.reproduction.claims import AGREES, DISAGREES, OPEN, Claim
+from cochef.reproduction.claims import AGREES, DISAGREES, NOT_COMPARED, OPEN, Claim
 from cochef.reproduction.page import Page
-from cochef.reproduction.scores import Entry
+from cochef.reproduction.scores import CLOSE, Entry, near_best
 
-NOTHING = "Nothing of this has been run yet."
+NOTHING = "What this page compares has not all been run yet."
 
 
 def main_finding(page: Page) -> str:
@@ -20,31 +20,49 @@ def main_finding(page: Page) -> str:
     return f"T{said[1:]}." if said.startswith("the ") else f"{said}."
 
 
-def _best(entries: Iterable[Entry]) -> Iterable[str]:
-    """In how many rows which condition has the highest mean, where several were run."""
+def farthest(entries: Iterable[Entry]) -> str:
+    """Where our mean is farthest from the paper's, in a sentence."""
+    compared = [entry for entry in entries if entry.difference is not None]
+    if not compared:
+        return "Nothing is compared with the paper yet."
+    most = max(compared, key=lambda entry: abs(entry.difference or 0.0))
+    where = f"{most.condition} with {most.partner} in {most.layout}"
+    return f"Farthest from the paper is {where}: {most.ours()}, the paper's {most.papers()}."
+
+
+def _best(entries: Sequence[Entry]) -> Iterator[str]:
+    """In how many rows which condition is ahead, if all conditions were run."""
+    run = {entry.condition for entry in entries if entry.score is not None}
+    wanted = dict.fromkeys(entry.condition for entry in entries if not entry.is_papers_alone)
+    absent = [name for name in wanted if name not in run]
+    if absent:
+        yield f"{', '.join(absent)}: not run yet"
+        return
     rows: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
-        if entry.score is not None:
-            rows.setdefault((entry.layout, entry.partner, entry.seat), []).append(entry)
-    compared = [row for row in rows.values() if len(row) > 1]
-    best = Counter(max(row, key=_mean).condition for row in compared)
-    if best:
-        (first, number), *others = best.most_common()
-        also = "".join(f", {name} in {times}" for name, times in others)
-        yield f"{first} has the highest mean in {number} of {len(compared)} rows{also}"
+        rows.setdefault((entry.layout, entry.partner, entry.seat), []).append(entry)
+    best = [near_best(row) for row in rows.values()]
+    compared = [near for near in best if near]
+    ahead = Counter(next(iter(near)) for near in compared if len(near) == 1)
+    if not compared:
+        return
+    counts = ", ".join(f"{name} in {times}" for name, times in ahead.most_common()) or "nobody"
+    populations = {entry.score.populations for entry in entries if entry.score is not None}
+    least = min(populations)
+    of = "one population" if least == 1 else f"{least} populations"
+    yield (
+        f"ahead by more than {CLOSE:g} is, of {len(compared)} rows, {counts} (means, some of {of})"
+    )
 
 
-def _mean(entry: Entry) -> float:
-    return float("-inf") if entry.score is None else entry.score.mean
-
-
-def _decided(claims: Sequence[Claim]) -> Iterable[str]:
+def _decided(claims: Sequence[Claim]) -> Iterator[str]:
     """How many cases of the paper's claims hold."""
     if not claims:
         return
     times = Counter(claim.verdict for claim in claims)
+    missing = sum(claim.statistic in NOT_COMPARED for claim in claims)
     yield (
         f"the paper's claims hold in {times[AGREES]} of {len(claims)} cases, do not hold in "
-        f"{times[DISAGREES]}, and are open in {times[OPEN]}, by too few populations or too small "
-        "a difference"
+        f"{times[DISAGREES]}, and are open in {times[OPEN]}, of which {missing} cannot be compared "
+        "yet"
     )

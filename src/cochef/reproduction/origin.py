@@ -14,7 +14,7 @@ MEANINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Origin:
+class ResultOrigin:
     """Where a number is from."""
 
     is_current: bool = True
@@ -36,7 +36,7 @@ class Origin:
         return f" {marks}" if marks else ""
 
 
-CURRENT = Origin()
+CURRENT = ResultOrigin()
 """Of results as this program would run them, by commits that are not known."""
 
 
@@ -46,10 +46,10 @@ def key(texts: Iterable[str]) -> dict[str, str]:
     return {mark: meaning for mark, meaning in MEANINGS.items() if mark in every}
 
 
-def together(origins: Iterable[Origin]) -> Origin:
+def together(origins: Iterable[ResultOrigin]) -> ResultOrigin:
     """Where a number is from that is made of several."""
     found = list(origins)
-    return Origin(
+    return ResultOrigin(
         is_current=all(one.is_current for one in found),
         commits=frozenset().union(*(one.commits for one in found)),
     )

@@ -13,7 +13,7 @@ from cochef.evaluation.tables import ResultTable
 from cochef.files import write_whole
 from cochef.reproduction import origin
 from cochef.reproduction.claims import LEAST_POPULATIONS, LEVEL, MARGIN, Claim, corrected
-from cochef.reproduction.scores import NOT_RUN, Entry, tidy
+from cochef.reproduction.scores import NOT_RUN, Entry, near_best, tidy
 
 _NARROW = 5.0  # inches of a figure that stands beside others
 OURS = "ours"
@@ -142,9 +142,9 @@ def grid(
     last = ""
     for place, by_condition in places.items():
         cells = [by_condition.get(name) for name in conditions]
-        means = [cell.score.mean for cell in cells if cell is not None and cell.score is not None]
-        for column, cell in enumerate(cells, start=len(place) + 1):
-            if len(means) > 1 and cell is not None and cell.is_near(max(means)):
+        best = near_best(by_condition.values())
+        for column, name in enumerate(conditions, start=len(place) + 1):
+            if name in best:
                 bold.add((len(body), column))
         shown = place
         if place[0] == last:

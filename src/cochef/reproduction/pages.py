@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from cochef.evaluation.tables import ResultTable
 from cochef.experiments.jobs import JobStore
 from cochef.files import read_limited, write_whole
 from cochef.reproduction import comparison, conclusions, findings, origin, plan, stored
-from cochef.reproduction.claims import Claim
+from cochef.reproduction.claims import OPEN, Claim, corrected
 from cochef.reproduction.declared import Experiment, Stored, no_goals
 from cochef.reproduction.origin import SEVERAL_COMMITS
 from cochef.reproduction.page import Page
@@ -23,6 +23,7 @@ from cochef.reproduction.scores import (
     CLOSE,
     NOT_RUN,
     Entry,
+    near_best,
 )
 from cochef.reproduction.stored import ResultKey, Results, StoredResult
 
@@ -102,7 +103,7 @@ def _note(found: Stored, page: Page) -> ResultTable:
         rows += [
             ("ours", "mean ± standard deviation over populations (number of populations)"),
             ("one population", "has no deviation, and no statistic; its agents are averaged first"),
-            ("bold", "within 5 of the best of the row, as in the paper"),
+            ("bold", "within 5 of the best of the row, among cells without †"),
         ]
     rows += origin.key(block.markdown() for block in page.blocks).items()
     return ResultTable("How to read this page", ("", ""), tuple(rows))
@@ -135,6 +136,7 @@ def _index(found: Stored, shown: Sequence[_ShownExperiment]) -> str:
         "## Claims\n",
         conclusions.topic_table(claims).markdown(),
         conclusions.distance_table(entries).markdown(),
+        f"{findings.farthest(itertools.chain(*entries.values()))}\n",
         conclusions.sections(claims, found.results),
     ]
     meanings = origin.key(parts).items()
@@ -223,11 +225,11 @@ def readme_table(found: Stored) -> ResultTable:
     body = []
     bold = set()
     for (layout, partner), entries in rows.items():
-        means = [entry.score.mean for entry in entries if entry.score is not None]
-        if not means:
+        if all(entry.score is None for entry in entries):
             continue
+        best = near_best(entries)
         for column, entry in enumerate(entries, start=2):
-            if len(means) > 1 and entry.is_near(max(means)):
+            if entry.condition in best:
                 bold.add((len(body), column))
         cells = [_readme_cell(entry) for entry in entries]
         body.append((layout, partner.removeprefix("script:"), *cells))
@@ -266,8 +268,19 @@ def _readme_lines(found: Stored) -> Iterator[str]:
     missing = [layout for layout in found.layouts if layout not in done]
     if missing:
         yield f"Not run yet with this preset: {', '.join(missing)}.\n"
+    entries = comparison.script_entries(found)
     yield (
         f"Preset `{found.preset}`, means over populations and both seats; bold is within "
-        f"{CLOSE:g} of the best of its row. All tables and figures of the paper, with deviations "
-        "and what of the paper's claims they decide: [results](docs/results/index.md).\n"
+        f"{CLOSE:g} of the best of its row; sp is plain self-play without a second stage. "
+        f"{findings.farthest(entries)} {_decided(comparison.script_claims(entries))} All tables "
+        "and figures of the paper, with deviations: [results](docs/results/index.md).\n"
     )
+
+
+def _decided(claims: Iterable[Claim]) -> str:
+    """How many cases of the claim of a table are decided, in a sentence."""
+    verdicts = [claim.verdict for claim in corrected(claims)]
+    open_ones = verdicts.count(OPEN)
+    if open_ones == len(verdicts):
+        return f"None of {open_ones} cases of the paper's claim is decided by these populations."
+    return f"Of {len(verdicts)} cases of the paper's claim {len(verdicts) - open_ones} are decided."

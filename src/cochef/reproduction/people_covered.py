@@ -67,7 +67,8 @@ def show(stored: Stored) -> Page:
         "near to theirs as other people's usually are. The distance of two mixes is the total "
         "variation, from 0 to 1."
     )
-    shares: dict[str, list[float]] = {}
+    shares: dict[str, dict[str, float]] = {}  # of covered people, by condition and layout
+    covered: set[str] = set()
     for layout in stored.among(ONION_LAYOUTS):
         found = []
         for condition in WITH_POOL:
@@ -77,16 +78,21 @@ def show(stored: Stored) -> Page:
                 name = f"{condition.name}, population {result.seed}{stored.marks([result])}"
                 numbers = (nearest, float(content["within"]), int(content["of_use"]))
                 found.append(PoolCoverage(name, int(content["policies"]), *numbers))
-                shares.setdefault(condition.name, []).append(found[-1].covered)
+                shares.setdefault(condition.name, {})[layout] = found[-1].covered
+                covered.add(layout)
         if found:
             page.table(f"coverage-{layout}", coverage.table(found, layout))
         else:
             page.say_not_run(layout)
-    means = {name: float(np.mean(share)) for name, share in shares.items()}
+    everywhere = {name for name, by_layout in shares.items() if by_layout.keys() == covered}
+    means = {
+        name: float(np.mean([*shares[name].values()])) for name in shares if name in everywhere
+    }
     if means:
-        most = max(means, key=means.__getitem__)
-        others = ", ".join(f"{name}'s {means[name]:.0%}" for name in means if name != most)
-        page.finding = f"{most}'s pools cover {means[most]:.0%} of people on average, {others}"
+        best = sorted(means, key=means.__getitem__, reverse=True)
+        page.finding = f"People covered on average in {', '.join(sorted(covered))}: " + ", ".join(
+            f"{name} {means[name]:.0%}" for name in best
+        )
     return page
 
 

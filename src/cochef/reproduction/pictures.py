@@ -55,7 +55,7 @@ def show_films(stored: Stored) -> Page:
         f"with a partner who likes tomatoes ({LIKES_TOMATOES}, a script; the paper shows a person)."
     )
     scores = [
-        f"{condition.method} scores {score.mean:.0f} with {LIKES_TOMATOES}"
+        f"{condition.method}'s agents score {score.mean:.0f} with {LIKES_TOMATOES} on average"
         for condition in FILMED
         if (score := stored.scores.score(condition.name, "distant_tomato", LIKES_TOMATOES))
     ]

@@ -181,6 +181,10 @@ def within(
     if hours is None:
         return plan
     number(hours, "budget", 0)
+    # What is done needs no inputs any more, even if they were deleted.
+    done = {goal.job.address for _, goal in plan.goals if store.is_done(goal.job)}
+    stored = {*stored, *done}
+    plan = make(scope, stored)
     if not plan.blocks:
         return plan
     for agents in range(scope.agents_each, 0, -1):

@@ -1,5 +1,6 @@
 """Beyond the paper: whether biased policies of all layouts follow their hidden rewards."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,15 +83,16 @@ def show(stored: Stored) -> Page:
         number = len(results)
         title = f"{layout}, {number} population{'s' if number > 1 else ''}{stored.marks(results)}"
         page.table(f"preferences-{layout}", ResultTable(title, _HEADER, tuple(rows)))
-        every += [row for rows in populations for row in rows]
+        every += itertools.chain(*populations)
     if every:
         alone, controlled = (
             sum(row[name] < SIGNIFICANT for row in every)
             for name in ("corrected", "partial_corrected")
         )
         page.finding = (
-            f"Policies follow {alone} of {len(every)} kinds of weights by rank correlation, "
-            f"{controlled} where other weights are controlled for (p < {SIGNIFICANT})"
+            f"Policies follow their weights in {alone} of {len(every)} tests by rank correlation, "
+            f"in {controlled} where other weights are controlled for (an event, a layout and a "
+            f"population each; p < {SIGNIFICANT})"
         )
     return page
 

@@ -18,7 +18,7 @@ from cochef.learning import reward_config
 from cochef.methods.parts.method import SELF_PLAY_PPO
 from cochef.reproduction import comparison
 from cochef.reproduction.declared import Condition, Experiment, Goal, RunPhase, Setting, Stored
-from cochef.reproduction.origin import Origin, together
+from cochef.reproduction.origin import ResultOrigin, together
 from cochef.reproduction.page import Page
 from cochef.reproduction.scores import Score, cell
 
@@ -67,7 +67,7 @@ class StoredBound:
     """The bound of a partner, and where it is from."""
 
     bound: ReturnBound
-    origin: Origin
+    origin: ResultOrigin
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,11 @@ def show(stored: Stored) -> Page:
             page.say_not_run(layout)
             continue
         page.table(f"proximity-{layout}", _table(stored, layout, found))
-        for method, share in _shares(stored, layout, found):
-            shares.setdefault(method, []).append(share)
+        for one in found:
+            by_method = _shares(stored, layout, one.bound)
+            if len(by_method) == len(methods.names()):
+                for method, share in by_method.items():
+                    shares.setdefault(method, []).append(share)
         checks = list(_checks(stored, layout, [one.bound for one in found]))
         page.say(f"{_verdict(checks)}{_origin(stored, layout, found).marks}")
     means = {method: float(np.mean(every)) for method, every in shares.items()}
@@ -119,15 +122,14 @@ def show(stored: Stored) -> Page:
     return page
 
 
-def _shares(
-    stored: Stored, layout: str, found: Sequence[StoredBound]
-) -> Iterator[tuple[str, float]]:
-    """Every method's share of every bound that is above 0."""
-    for one in found:
-        for method in methods.names():
-            score = stored.scores.score(method, layout, one.bound.partner)
-            if score is not None and one.bound.mean > 0:
-                yield method, score.mean / one.bound.mean
+def _shares(stored: Stored, layout: str, bound: ReturnBound) -> dict[str, float]:
+    """The share of a bound that each method reaches, if there is one above 0."""
+    scores = {
+        method: score.mean
+        for method in methods.names()
+        if (score := stored.scores.score(method, layout, bound.partner))
+    }
+    return {method: mean / bound.mean for method, mean in scores.items() if bound.mean > 0}
 
 
 def _bounds(stored: Stored, layout: str) -> list[StoredBound]:
@@ -141,7 +143,7 @@ def _bounds(stored: Stored, layout: str) -> list[StoredBound]:
     return found
 
 
-def _origin(stored: Stored, layout: str, found: Sequence[StoredBound]) -> Origin:
+def _origin(stored: Stored, layout: str, found: Sequence[StoredBound]) -> ResultOrigin:
     """Where bounds are from, and all evaluations that are compared with them."""
     evaluations = [
         result

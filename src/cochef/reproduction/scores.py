@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from cochef.reproduction.origin import CURRENT, Origin
+from cochef.reproduction.origin import CURRENT, ResultOrigin
 from cochef.reproduction.stored import Results, StoredResult
 
 Published = tuple[float, float | None]  # mean and standard deviation, if the paper gives one
@@ -32,7 +32,7 @@ class Score:
     """Agents of each population."""
     episodes: int
     """Episodes in all."""
-    origin: Origin = CURRENT
+    origin: ResultOrigin = CURRENT
 
     @property
     def mean(self) -> float:
@@ -94,10 +94,6 @@ class Entry:
             return None
         return self.score.mean - self.published[0]
 
-    def is_near(self, best: float) -> bool:
-        """Whether our mean is as good as the best of its row, which is then bold."""
-        return self.score is not None and self.score.mean >= best - CLOSE
-
     def ours(self) -> str:
         """Our mean, its deviation, and the number of populations."""
         if self.is_papers_alone:
@@ -111,6 +107,21 @@ class Entry:
     def apart(self) -> str:
         """Our mean minus the paper's."""
         return "-" if self.difference is None else f"{self.difference:+.1f}"
+
+
+def near_best(row: Iterable[Entry]) -> frozenset[str]:
+    """The conditions of a row whose means are as good as the best.
+
+    Only what this program would run now is compared; there are none where that is fewer than two.
+    """
+    means = {
+        entry.condition: entry.score.mean
+        for entry in row
+        if entry.score is not None and entry.score.origin.is_current
+    }
+    if len(means) < 2:
+        return frozenset()
+    return frozenset(name for name, mean in means.items() if mean >= max(means.values()) - CLOSE)
 
 
 @dataclass(frozen=True)

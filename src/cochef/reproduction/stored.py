@@ -24,7 +24,7 @@ from typing import Any
 from cochef.errors import InputError
 from cochef.experiments.jobs import DONE, Job, JobStore, in_order, seconds_of
 from cochef.files import read_limited, write_whole
-from cochef.reproduction.origin import Origin
+from cochef.reproduction.origin import ResultOrigin
 from cochef.validation import table, text, whole_number
 
 RESULT = "result.json"
@@ -288,11 +288,11 @@ class Results:
         """Whether this program would run it with the same configuration now."""
         return result.configuration in self.current.get(result.key, frozenset())
 
-    def origin(self, results: Iterable[StoredResult]) -> Origin:
+    def origin(self, results: Iterable[StoredResult]) -> ResultOrigin:
         """Where a number is from that is made of some results."""
         found = list(results)
         is_current = all(map(self.is_current, found))
-        return Origin(is_current, frozenset(commits(found)))
+        return ResultOrigin(is_current, frozenset(commits(found)))
 
     def others(self) -> list[StoredResult]:
         """Results that no table shows, as others of their cell are shown."""

@@ -45,24 +45,32 @@ def show_study(stored: Stored) -> Page:
         page.say(f"{number} people took part.")
     page.say(_stand_ins(found[-1].config.get(AGENTS, {})))
     agents = table["agents"]
-    page.finding = _most_preferred(agents, table["preferences"], number)
+    page.finding = _most_preferred(agents, table["preferences"])
     _add_preferences(page, agents, table["preferences"])
     _add_scores(page, agents, games)
     _add_behaviour(page, agents, games)
     return page
 
 
-def _most_preferred(agents: list[str], found: list[dict[str, Any]], people: int) -> str:
-    """Who is preferred to the others on average, by how much."""
-    means = {
-        agent: float(np.mean([one["value"] for one in found if one["agent"] == agent]))
+def _most_preferred(agents: list[str], found: list[dict[str, Any]]) -> str:
+    """Who is preferred to the others over all layouts, and how sure that is."""
+    overall = {
+        agent: [one for one in found if (one["agent"], one["layout"]) == (agent, ALL)]
         for agent in agents
-        if any(one["agent"] == agent for one in found)
+    }
+    means = {
+        agent: float(np.mean([one["value"] for one in rows]))
+        for agent, rows in overall.items()
+        if rows
     }
     if not means:
-        return f"{people} took part, and nobody ranked"
-    best = max(means, key=means.__getitem__)
-    return f"{people} took part, and prefer {best}: N_A/N - N_B/N is {means[best]:+.2f} on average"
+        return "Nobody has ranked any agents"
+    first = max(means, key=means.__getitem__)
+    closest = min(overall[first], key=lambda one: one["value"])
+    return (
+        f"{closest['people']} participants prefer {first}, least clearly to {closest['other']}: "
+        f"{closest['value']:+.2f} (95% interval {closest['low']:+.2f} to {closest['high']:+.2f})"
+    )
 
 
 def _stand_ins(players: Mapping[str, list[str]]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cochef import methods
-from cochef.reproduction.origin import Origin
+from cochef.reproduction.origin import ResultOrigin
 from cochef.reproduction.stored import Results, StoredResult
 
 FIRST_STAGE = "population"  # kinds of jobs
@@ -26,7 +26,7 @@ class Trained:
     """How adaptive agents began: transfer or scratch."""
     populations: frozenset[int]
     """How many populations evaluations have."""
-    origin: Origin
+    origin: ResultOrigin
 
 
 def read(results: Results) -> Trained:

@@ -18,6 +18,10 @@ _HOLDS_LOCK = sql.text(
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
     f"AND objid = {_SERVER} AND pid = pg_backend_pid()"
 )
+_END_SESSION = sql.text(
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+    f"AND objid = {_SERVER} AND pid = :session"
+)
 
 IsAlone = Callable[[], bool]
 
@@ -59,14 +63,18 @@ class _ServerLock:
         """Nothing is connected yet."""
         self._engine = engine
         self._connection: sql.Connection | None = None
+        self._session: int | None = None  # of the last connection that held it
 
     def take(self) -> bool:
         """Take it by a new connection; false if another server has it."""
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        # PostgreSQL may not know yet that our own connection before was lost.
+        connection.execute(_END_SESSION, {"session": self._session})
         if not connection.scalar(sql.text(f"SELECT pg_try_advisory_lock({_SERVER})")):
             connection.close()
             return False
         self._connection = connection
+        self._session = connection.scalar(sql.text("SELECT pg_backend_pid()"))
         return True
 
     def is_ours(self) -> bool:
@@ -88,7 +96,6 @@ class _ServerLock:
         """Let go of it."""
         if self._connection is None:
             return
-        # The connection goes back to the pool and would keep it.
         with contextlib.suppress(SQLAlchemyError):
             self._connection.execute(sql.text(f"SELECT pg_advisory_unlock({_SERVER})"))
         self._drop()
@@ -96,6 +103,7 @@ class _ServerLock:
     def _drop(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(SQLAlchemyError):
+                self._connection.invalidate()  # the pool does not get it back
                 self._connection.close()
             self._connection = None
 

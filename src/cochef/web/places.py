@@ -14,7 +14,7 @@ from cochef.web.study import Study
 _MINUTE = 60.0
 _HOUR = 3600.0
 # Times `hours_until_abandoned` in which somebody who comes back again and again has to get further.
-_MOST_RETURNS = 7.0
+_WITHOUT_PROGRESS = 7.0
 _EARLY = (StudyStage.QUESTIONS, StudyStage.INSTRUCTIONS, StudyStage.TUTORIAL)
 _LATE = (StudyStage.WARMUP, StudyStage.RANKING, StudyStage.GAMES)
 
@@ -24,7 +24,7 @@ class StudyFullError(InputError):
 
 
 class PlaceGivenError(StudyFullError):
-    """Somebody stayed away for so long that their place was given to somebody else."""
+    """Somebody did not go on for so long that their place was given to somebody else."""
 
 
 def forget_unconsented(connection: sql.Connection, study: Study, now: float) -> None:
@@ -72,7 +72,7 @@ def keep_place(
     if stage in _EARLY:
         return free_place(connection, study, participant.seed, now)
     raise PlaceGivenError(
-        "you have been away for so long that your place was given to somebody else"
+        "you have not gone on for so long that your place was given to somebody else"
     )
 
 
@@ -86,7 +86,7 @@ def _holds_place(study: Study, now: float) -> sql.ColumnElement[bool]:
     advanced = PARTICIPANTS.c.advanced
     soon = study.numbers.minutes_until_released * _MINUTE
     later = study.numbers.hours_until_abandoned * _HOUR
-    is_back = (PARTICIPANTS.c.seen >= now - later) & (advanced >= now - _MOST_RETURNS * later)
+    is_back = (PARTICIPANTS.c.seen >= now - later) & (advanced >= now - _WITHOUT_PROGRESS * later)
     return (
         (stage == StudyStage.THANKS)
         | stage.in_(_EARLY) & (advanced >= now - soon)

@@ -263,8 +263,7 @@ def serve_study(
         prolific=prolific,
     )
     with store.served_alone() as is_alone:
-        run(app, host, port, proxies, is_alone)
-        if not is_alone():
+        if not run(app, host, port, proxies, is_alone):
             raise InputError(_NOT_ALONE)
 
 
@@ -274,8 +273,11 @@ def run(
     port: int,
     proxies: Sequence[str] = (),
     may_go_on: Callable[[], bool] | None = None,
-) -> None:
-    """Serve an application until Ctrl-C, or until it may not go on, which is asked regularly."""
+) -> bool:
+    """Serve an application until Ctrl-C, or until it may not go on, which is asked regularly.
+
+    Says whether it might have gone on.
+    """
     check_port(host, port)
     logs.install()
     server = uvicorn.Server(configuration(app, host, port, proxies))
@@ -284,26 +286,37 @@ def run(
         server.should_exit = True
 
     # Outside of our own program, uvicorn raises it again after it has stopped.
-    watching = contextlib.nullcontext() if may_go_on is None else _watching(may_go_on, stop)
-    with interrupts.stopping_by(stop), watching, contextlib.suppress(KeyboardInterrupt):
+    with (
+        interrupts.stopping_by(stop),
+        _watching(may_go_on, stop) as was_stopped,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
         server.run()
+    return not was_stopped.is_set()
 
 
 @contextlib.contextmanager
-def _watching(may_go_on: Callable[[], bool], stop: Callable[[], None]) -> Iterator[None]:
-    """Ask regularly, beside the clock, whether the block may go on; if not, stop it."""
+def _watching(
+    may_go_on: Callable[[], bool] | None, stop: Callable[[], None]
+) -> Iterator[threading.Event]:
+    """Ask regularly, beside the clock, whether the block may go on; if not, stop it and say so."""
     over = threading.Event()
+    was_stopped = threading.Event()
+    if may_go_on is None:
+        yield was_stopped
+        return
 
     def watch() -> None:
         while not over.wait(_WATCH_SECONDS):
             if not may_go_on():
+                was_stopped.set()
                 stop()
                 return
 
     thread = threading.Thread(target=watch, name="watch", daemon=True)
     thread.start()
     try:
-        yield
+        yield was_stopped
     finally:
         over.set()
         thread.join()

@@ -51,7 +51,7 @@ _SLOW_STORE = "Your game waits until everything so far is stored."
 
 _BUSY = "a game is running; play it to its end first"
 _PLACE_GIVEN = (
-    "You have been away for so long that your place in the study was given to somebody else. "
+    "You have not gone on for so long that your place in the study was given to somebody else. "
     "What you did so far is kept. Thank you very much for your help!"
 )
 _CANNOT_OPEN = "this game cannot be opened at the moment; please tell whoever runs the study"
