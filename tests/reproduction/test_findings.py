@@ -35,14 +35,18 @@ def test_rows_are_counted_in_which_a_condition_is_clearly_ahead():
     entries = [entry("hsp", 30.0), entry("fcp", 20.0)]
     entries += [entry("hsp", 10.0, "stay"), entry("fcp", 20.0, "stay")]
     entries += [entry("hsp", 21.0, "random"), entry("fcp", 20.0, "random")]
-    said = "ahead by more than 5 is, of 3 rows, hsp in 1, fcp in 1 (means, some of one population)."
-    assert finding(*entries) == said
+    assert finding(*entries) == (
+        "hsp is ahead by more than 5 in 1 of 3 rows, fcp in 1 (means of one population)."
+    )
+    assert finding(*entries[4:]) == (
+        "nobody is ahead by more than 5 in any of 1 rows (means of one population)."
+    )
 
 
 def test_what_is_not_of_the_current_configuration_is_not_compared():
     old = [entry("hsp", 30.0, is_current=False), entry("fcp", 20.0)]
     new = [entry("hsp", 10.0, "stay"), entry("fcp", 20.0, "stay")]
-    assert "of 1 rows, fcp in 1 (" in finding(*old, *new)
+    assert finding(*old, *new).startswith("fcp is ahead by more than 5 in 1 of 1 rows (")
 
 
 def test_the_cell_that_is_farthest_from_the_papers_is_named():

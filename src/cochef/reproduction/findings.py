@@ -46,13 +46,15 @@ def _best(entries: Sequence[Entry]) -> Iterator[str]:
     ahead = Counter(next(iter(near)) for near in compared if len(near) == 1)
     if not compared:
         return
-    counts = ", ".join(f"{name} in {times}" for name, times in ahead.most_common()) or "nobody"
     populations = {entry.score.populations for entry in entries if entry.score is not None}
-    least = min(populations)
-    of = "one population" if least == 1 else f"{least} populations"
-    yield (
-        f"ahead by more than {CLOSE:g} is, of {len(compared)} rows, {counts} (means, some of {of})"
-    )
+    of = "some means are of" if len(populations) > 1 else "means of"
+    note = f" ({of} one population)" if 1 in populations else ""
+    if not ahead:
+        yield f"nobody is ahead by more than {CLOSE:g} in any of {len(compared)} rows{note}"
+        return
+    (first, times), *others = ahead.most_common()
+    also = "".join(f", {name} in {number}" for name, number in others)
+    yield f"{first} is ahead by more than {CLOSE:g} in {times} of {len(compared)} rows{also}{note}"
 
 
 def _decided(claims: Sequence[Claim]) -> Iterator[str]:

@@ -82,9 +82,9 @@ def write(found: Stored, scope: Scope, directory: Path) -> list[Path]:
         name = one.experiment.name
         where = ", ".join(one.experiment.paper) or "beyond the paper"
         one.page.add_claim_table()
+        marks = "".join(origin.key(block.markdown() for block in one.page.blocks))
         if one.experiment.goals is not no_goals:
             one.page.blocks.insert(0, _note(found, one.page))
-        marks = "".join(origin.key(block.markdown() for block in one.page.blocks))
         sentence = one.page.titled(findings.main_finding(one.page))
         one.page.blocks.insert(0, Lead(f"{sentence} {marks}".rstrip()))
         one.page.write(f"{one.experiment.title} ({where})", directory / name)
@@ -103,7 +103,7 @@ def _note(found: Stored, page: Page) -> ResultTable:
         rows += [
             ("ours", "mean ± standard deviation over populations (number of populations)"),
             ("one population", "has no deviation, and no statistic; its agents are averaged first"),
-            ("bold", "within 5 of the best of the row, among cells without †"),
+            ("bold", "within 5 of the best of the row, among current results"),
         ]
     rows += origin.key(block.markdown() for block in page.blocks).items()
     return ResultTable("How to read this page", ("", ""), tuple(rows))
