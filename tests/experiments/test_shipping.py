@@ -89,6 +89,8 @@ def test_what_is_finished_ships_in_one_go_and_the_rest_is_named(store, tmp_path,
     # The best in training, although the other one is better in the evaluation.
     assert (card.metadata["member"], card.metadata["return_in_training"]) == (1, 8.0)
     assert card.metadata["evaluation"] == {"stay": 10.0}
+    steps = PRESETS["smoke"].second_stage.training.total_steps
+    assert (card.metadata["preset"], card.metadata["steps"]) == ("smoke", steps)
     path = shipped_pools.path("cramped_room", tmp_path / "data")
     files = shipped_pools.unpack(path, "mep", tmp_path / "pool")
     assert [member.name for member in files.members] == ["mep-00", "mep-01"]

@@ -47,7 +47,7 @@ class Shipment:
         metadata = {
             "method": method,
             **self._made,
-            "steps": runs.read_config(agents)["training"]["total_steps"],
+            "steps": jobs["agents"].stage.config["training"]["total_steps"],
             "member": best,
             "chosen_of": len(returns),
             "return_in_training": round(float(returns[best]), 1),
