@@ -1,7 +1,10 @@
 """A database that somebody else keeps busy."""
 
 import contextlib
+import socket
 import sqlite3
+import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,6 +37,51 @@ def another_server(url):
         lose_servers_connection(url)
         taken.result()
         yield
+
+
+@contextlib.contextmanager
+def relay(url):
+    """Another address of a PostgreSQL database, and a function that cuts all connections to it.
+
+    PostgreSQL does not notice that, as after a cable was pulled.
+    """
+    address = sql.make_url(url)
+    name = ".s.PGSQL.5432"
+    clients, servers = [], []
+
+    def copy(source, sink):
+        with contextlib.suppress(OSError):
+            while content := source.recv(65536):
+                sink.sendall(content)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(f"{address.query['host']}/{name}")
+                clients.append(client)
+                servers.append(server)
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=copy, args=ends, daemon=True).start()
+
+    def cut():
+        for client in clients:
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+
+    with (
+        tempfile.TemporaryDirectory(prefix="cochef") as place,  # a socket's path must be short
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
+        listener.bind(f"{place}/{name}")
+        listener.listen()
+        threading.Thread(target=accept, daemon=True).start()
+        other = address.update_query_dict({"host": place})
+        yield other.render_as_string(hide_password=False), cut
+        cut()
+        for server in servers:
+            server.close()
 
 
 def _connected(url):

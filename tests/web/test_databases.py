@@ -13,7 +13,7 @@ from cochef.errors import InputError
 from cochef.web import rehearse, schema
 from cochef.web.records import Steps
 from cochef.web.store import StudyStore
-from tests.web.locking import another_server, lose_servers_connection
+from tests.web.locking import another_server, lose_servers_connection, relay
 from tests.web.serving import PATIENCE, free_port
 from tests.web.small_study import at_the_games, begun, small_study
 from tests.web.study_file import write_study
@@ -179,6 +179,22 @@ def test_a_server_whose_connection_was_lost_keeps_others_off_anew(postgres):
         with pytest.raises(InputError, match="another server is running"):
             second.served_alone().__enter__()
         assert is_alone()
+
+
+def test_a_server_keeps_its_database_if_postgresql_does_not_notice_that_the_connection_was_lost(
+    postgres,
+):
+    url = postgres()
+    with (
+        relay(url) as (relayed, cut),
+        closing(StudyStore.open(relayed, small_study())) as first,
+        closing(StudyStore.existing(url)) as second,
+        first.served_alone() as is_alone,
+    ):
+        cut()
+        assert is_alone()
+        with pytest.raises(InputError, match="another server is running"):
+            second.served_alone().__enter__()
 
 
 def test_a_server_that_is_not_alone_any_more_stops_and_says_why(postgres, tmp_path):

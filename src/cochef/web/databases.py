@@ -14,12 +14,14 @@ from cochef.errors import InputError
 from cochef.web import schema
 
 _SERVER = 0x636F6B66  # the lock that the server of a PostgreSQL database holds
+_PATIENCE = 5_000  # milliseconds for a session of our own to end
 _HOLDS_LOCK = sql.text(
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
     f"AND objid = {_SERVER} AND pid = pg_backend_pid()"
 )
 _END_SESSION = sql.text(
-    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+    f"SELECT pg_terminate_backend(pid, {_PATIENCE}) FROM pg_locks "
+    "WHERE locktype = 'advisory' AND granted "
     f"AND objid = {_SERVER} AND pid = :session"
 )
 
