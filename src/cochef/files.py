@@ -48,8 +48,14 @@ def claim_file(path: Path) -> None:
 
 def claim_directory(directory: Path) -> None:
     """Make a directory that can be written to, before any work goes into what it will hold."""
-    write_whole(directory / ".claim", b"")
-    (directory / ".claim").unlink(missing_ok=True)  # another process may have removed it
+    claim = directory / ".claim"
+
+    def remove() -> None:
+        claim.unlink(missing_ok=True)  # another process may have removed it
+
+    with interrupts.cleaning_up(remove):
+        write_whole(claim, b"")
+        remove()
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -92,7 +92,7 @@ def test_the_pool_of_hsp_has_biased_policies_and_three_levels_of_mep(finished, n
 
 def test_the_return_with_every_partner_is_logged(finished, narrow):
     metrics = read_metrics(directories(finished[0], narrow)["hsp-agents"])
-    assert np.array([line["partner_returns"] for line in metrics]).shape == (8, 2, 6)
+    assert np.array([line["partner_returns"] for line in metrics]).shape == (12, 2, 6)
 
 
 @pytest.mark.parametrize(
