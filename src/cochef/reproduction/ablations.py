@@ -333,7 +333,28 @@ def show_transfer(stored: Stored) -> Page:
         "with all partners that nobody was trained with."
     )
     _with_all_partners(page, stored, "transfer", "Transfer and scratch", BEGINNINGS)
+    changes = {}
+    for plain, scratch in zip(BEGINNINGS[::2], BEGINNINGS[1::2], strict=True):
+        leads = _leads(page.entries, scratch, plain)
+        if leads:
+            changes[plain.name] = f"{plain.name} {np.mean(leads):+.1f} in {len(leads)} rows"
+    if changes:
+        page.finding = f"Mean change from transfer to scratch: {', '.join(changes.values())}"
     return page
+
+
+def _leads(entries: Sequence[Entry], one: Condition, other: Condition) -> list[float]:
+    """How far a condition is ahead of another, in every row that has both."""
+    means = {
+        (entry.layout, entry.partner, entry.condition): entry.score.mean
+        for entry in entries
+        if entry.score is not None
+    }
+    return [
+        mean - means[layout, partner, other.name]
+        for (layout, partner, condition), mean in means.items()
+        if condition == one.name and (layout, partner, other.name) in means
+    ]
 
 
 def _with_all_partners(
